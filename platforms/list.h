@@ -1,0 +1,2 @@
+/* Every platform that is built in: one line each, the only list. */
+PLATFORM(telegram)
