@@ -1,0 +1,95 @@
+/*
+ * What a backend supplies: one vtable, one line in list.h.  The shared half
+ * (wrapper, snapshot, environment, output, time-out, cancel policy, processes,
+ * lifetime) is sandbox.c and its neighbours; a backend only opens, spawns,
+ * kills and closes.  Differences are flags and properties, never names.
+ */
+#ifndef GATEHOUSE_BACKEND_H
+#define GATEHOUSE_BACKEND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/loop.h"
+#include "base/op.h"
+#include "sandbox/sandbox.h"
+
+struct backend_inst;	/* one a backend and process */
+struct box;		/* one open sandbox of a backend */
+struct proc;		/* one process tree in a box */
+
+enum backend_flags {
+	BACKEND_TREE_KILL = 1,	/* kill reaches setsid + double-forked children */
+	BACKEND_SURVIVES = 2,	/* boxes outlive the gateway: ledger + reaper */
+	BACKEND_PTY = 4,
+	BACKEND_STDIN = 8,	/* separate stdin stream (else heredoc) */
+	BACKEND_REMOTE = 16,	/* another machine */
+};
+
+struct backend_env {
+	struct loop *loop;
+	struct launcher *launcher;
+	const char *state_dir;
+	const char *instance_id;
+	const char *image;	/* NULL: the backend's default */
+	const void *opts;	/* struct native_opts, struct local_opts, ... */
+};
+
+struct box_spec {
+	const char *id;		/* [a-z0-9-], made from hashes, never from text */
+	const char *workspace;	/* host path of the persistent workspace (exists) */
+};
+
+typedef void backend_probe_cb(void *arg, const struct err *err);
+typedef void box_open_cb(void *arg, struct box *box, const struct err *err);
+typedef void box_close_cb(void *arg, const struct err *err);
+
+/*
+ * Events of a proc, in this order: started once; output any number; giveback
+ * at most once (bytes the wrapper wrote to its give-back descriptor); exited
+ * once (wait status of the shell); dead once: the whole tree is confirmed dead
+ * (or err says what survives).  After dead the proc is freed by the backend.
+ * No event comes before spawn has returned.
+ */
+struct proc_events {
+	void (*started)(void *arg, int pid);	/* pid as seen inside */
+	void (*output)(void *arg, int fd, const char *data, size_t len);
+	void (*giveback)(void *arg, const char *data, size_t len);
+	void (*exited)(void *arg, int wait_status, unsigned leftovers);
+	void (*dead)(void *arg, const struct err *err);
+};
+
+struct spawn_req {
+	const char *script;	/* whole wrapper text; the backend brings it to bash */
+	size_t script_len;
+	const char *const *env;	/* "NAME=value", the complete environment */
+	const void *input;	/* NULL: /dev/null */
+	size_t input_len;
+	bool split;		/* stderr apart */
+	bool keep_children;	/* background: children outlive the shell */
+	const struct proc_events *events;
+	void *arg;
+};
+
+struct backend {
+	const char *name;
+	unsigned flags;
+	struct backend_inst *(*start)(const struct backend_env *env, struct err *err);
+	void (*stop)(struct backend_inst **inst);	/* boxes are closed already */
+	/* Proves by trying; afterwards props are final. */
+	struct op *(*probe)(struct backend_inst *inst, backend_probe_cb *cb, void *arg);
+	struct sandbox_props (*props)(struct backend_inst *inst);
+	struct op *(*open)(struct backend_inst *inst, const struct box_spec *spec,
+		box_open_cb *cb, void *arg);
+	struct op *(*close)(struct box *box, box_close_cb *cb, void *arg);
+	/* NULL on failure to even try; later failures come as exited/dead. */
+	struct proc *(*spawn)(struct box *box, const struct spawn_req *req,
+		struct err *err);
+	void (*kill)(struct proc *proc);	/* whole tree; result by dead() */
+	/* Foreground shell: stop reading more output until resumed. */
+	void (*flow)(struct proc *proc, bool reading);
+};
+
+#endif

@@ -1,0 +1,3 @@
+/* Every backend that is built in: one line each, the only list. */
+BACKEND(native)
+BACKEND(local)

@@ -1,0 +1,32 @@
+/* The built-in Linux sandbox: namespaces, seccomp, Landlock, limits. */
+#ifndef GATEHOUSE_NATIVE_H
+#define GATEHOUSE_NATIVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sandbox/backend.h"
+
+struct native_bind {
+	const char *source;	/* host path */
+	const char *target;	/* path inside */
+	bool writable;
+};
+
+struct native_opts {
+	uid_t uid;		/* for root of the initial namespace; 0: 64500 */
+	const char *minimum;	/* "full" (default) or "landlock" */
+	const char *network;	/* "none" */
+	const struct native_bind *binds;
+	unsigned nbinds;
+	uint64_t memory_max;	/* bytes; 0: 2 GiB */
+	unsigned pids_max;	/* 0: 256 */
+	unsigned files_max;	/* open files a process; 0: 1024 */
+	uint64_t file_size_max;	/* bytes; 0: 4 GiB */
+	uint64_t tmp_max;	/* bytes of /tmp; 0: 512 MiB */
+};
+
+extern const struct backend backend_native;
+
+#endif

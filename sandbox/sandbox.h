@@ -1,0 +1,148 @@
+/*
+ * Commands in sandboxes.  A sandbox belongs to a key (profile, scope key, who
+ * owns it), is made at its first command and torn down when idle.  The sandbox
+ * doesn't know who asked or why: it wants a permit with every command.
+ * On the loop's thread; sandbox_run() follows the op contract.
+ */
+#ifndef GATEHOUSE_SANDBOX_H
+#define GATEHOUSE_SANDBOX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/loop.h"
+#include "base/op.h"
+#include "sandbox/permit.h"
+
+struct sandboxes;
+struct launcher;
+struct store;
+
+/* Exit codes of ours (design.md section 5). */
+enum {
+	SANDBOX_EXIT_REFUSED = -1,	/* not run: error says why */
+	SANDBOX_EXIT_TIMEOUT = 124,
+	SANDBOX_EXIT_DIR = 126,
+	SANDBOX_EXIT_CANCELLED = 130,
+};
+
+/* Real properties, never derived from a backend's name (rules 4.1). */
+enum sandbox_isolation {
+	SANDBOX_NO_HOST_FILES = 1,	/* no writable bind outside its workspace */
+	SANDBOX_NO_HOST_PROCS = 2,	/* own PID namespace, no engine socket */
+	SANDBOX_NO_NETWORK = 4,		/* none, or filtered by us */
+	SANDBOX_NO_CREDENTIALS = 8,
+};
+#define SANDBOX_ISOLATED 15u
+
+struct sandbox_props {
+	const char *backend;	/* "native", "local", ... */
+	const char *level;	/* native: "full", "landlock"; else "" */
+	const char *image;	/* "" = the host's own system, read-only */
+	const char *network;	/* "none", "filtered", "full", "host" */
+	uint32_t isolation;
+	bool available;
+	const char *why;	/* cause and cure if not available, else "" */
+	const char *workspace;	/* path as commands see it */
+};
+
+enum sandbox_owner { SANDBOX_MESSAGING, SANDBOX_CONSOLE };
+
+struct sandbox_key {
+	const char *profile;	/* "main" */
+	const char *scope;	/* session key, user or "shared" */
+	enum sandbox_owner owner;	/* decides the backend (rules 5.1) */
+};
+/* Stable text for ledger, permits and logs; caller frees. */
+char *sandbox_key_text(const struct sandbox_key *key);
+
+/* What one backend needs is declared in its own header; all by value or copied. */
+struct sandbox_opts {
+	const char *messaging_backend;	/* resolved names, see gateway/override.c */
+	const char *console_backend;
+	const char *image;		/* of the messaging backend; NULL default */
+	const char *state_dir;		/* workspaces live below it */
+	const char *instance_id;
+	msec_t lifetime_ms;		/* idle tear-down; 0 never */
+	msec_t timeout_ms;		/* default of a foreground command */
+	msec_t timeout_max_ms;
+	size_t output_max;		/* bytes of output kept (40 % head, 60 % tail) */
+	size_t spool_max;		/* bytes of overflow kept on disk */
+	const char *const *env_passthrough;	/* names, NULL-terminated */
+	const char *const *environ;	/* the gateway's, for passthrough values */
+	const struct native_opts *native;
+	const struct local_opts *local;
+};
+
+struct sandboxes *sandboxes_new(struct loop *loop, struct launcher *launcher,
+	struct store *store, const struct sandbox_opts *opts, struct err *err);
+
+/* Ends every sandbox of this process; done when all is dead (bounded, 10 s). */
+typedef void sandboxes_done_cb(void *arg);
+struct op *sandboxes_close(struct sandboxes *sb, sandboxes_done_cb *done, void *arg);
+void sandboxes_free(struct sandboxes **sb);	/* kills what is left */
+
+/* Proves the backends by trying them (rules 5.2); the first run waits for it. */
+struct op *sandboxes_probe(struct sandboxes *sb, sandboxes_done_cb *done, void *arg);
+struct sandbox_props sandbox_props(struct sandboxes *sb, enum sandbox_owner owner);
+/* One line for the system prompt; static text until the probe is done. */
+const char *sandbox_describe(struct sandboxes *sb, enum sandbox_owner owner);
+
+struct sandbox_cmd {
+	const char *command;
+	size_t command_len;
+	const char *workdir;	/* NULL or "": the tracked directory */
+	msec_t timeout_ms;	/* 0: the default */
+	const void *input;	/* stdin bytes; NULL: /dev/null */
+	size_t input_len;
+	uint64_t generation;	/* of the run that owns it */
+	bool background;	/* belongs to the sandbox, not to the run */
+	bool split;		/* keep stderr apart in on_output (no order kept) */
+};
+
+/* Borrowed during the callback. */
+struct sandbox_result {
+	int exit_code;
+	const char *output;	/* valid UTF-8, no ANSI, masked, bounded */
+	size_t output_len;
+	uint64_t output_total;	/* bytes the command wrote */
+	const char *spool_path;	/* whole output (bounded) or NULL */
+	const char *error;	/* for the model; NULL if none */
+	const char *note;	/* e.g. what was left behind and ended; NULL */
+	const char *cwd;	/* directory after the command, as commands see it */
+	const char *process_id;	/* background: "proc_..." */
+	int pid;		/* background: pid inside the sandbox */
+	bool lost;		/* outcome unknown: it may have had effects */
+	bool started;		/* false: certainly not run */
+};
+
+typedef void sandbox_output_cb(void *arg, int fd, const char *data, size_t len);
+typedef void sandbox_done_cb(void *arg, const struct sandbox_result *res);
+
+/*
+ * Runs a command.  Takes the permit.  Waits until the sandbox exists and until
+ * what an earlier cancel left there is confirmed dead (rules 1.11).
+ * op_cancel() returns at once; the tree goes to the reaper.
+ * on_output (may be NULL) gets raw bytes as they come: for a console only.
+ */
+struct op *sandbox_run(struct sandboxes *sb, const struct sandbox_key *key,
+	const struct sandbox_cmd *cmd, struct permit **permit,
+	sandbox_output_cb *on_output, sandbox_done_cb *done, void *arg);
+
+/* Background processes of a sandbox (rules 1.10). */
+struct json *sandbox_processes(struct sandboxes *sb, const struct sandbox_key *key);
+void sandbox_end_processes(struct sandboxes *sb, const struct sandbox_key *key);
+/* /new: drops environment and directory; keeps files. */
+void sandbox_reset(struct sandboxes *sb, const struct sandbox_key *key);
+
+/* Dying trees and quarantined sandboxes, for status: [{sandbox, since, why}]. */
+struct json *sandboxes_status(struct sandboxes *sb);
+
+/* Called once when a tree survived its kill (rules 1.11): tell the person. */
+typedef void sandbox_alarm_cb(void *arg, const char *key_text, const char *text);
+void sandboxes_on_alarm(struct sandboxes *sb, sandbox_alarm_cb *cb, void *arg);
+
+#endif
