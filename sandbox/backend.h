@@ -51,7 +51,9 @@ typedef void box_close_cb(void *arg, const struct err *err);
  * at most once (bytes the wrapper wrote to its give-back descriptor); exited
  * once (wait status of the shell); dead once: the whole tree is confirmed dead
  * (or err says what survives).  After dead the proc is freed by the backend.
- * No event comes before spawn has returned.
+ * No event comes before spawn has returned.  If the shell could not be started
+ * at all, started and exited never come: dead's err names the step and cause.
+ * Output that was still in the pipes when the tree died comes before dead.
  */
 struct proc_events {
 	void (*started)(void *arg, int pid);	/* pid as seen inside */
@@ -60,6 +62,19 @@ struct proc_events {
 	void (*exited)(void *arg, int wait_status, unsigned leftovers);
 	void (*dead)(void *arg, const struct err *err);
 };
+
+/*
+ * How the script gets to the shell, the same on each backend that starts a
+ * local bash: `/bin/bash --noprofile --norc /dev/fd/4`, where 3 is the
+ * give-back pipe and 4 a sealed memfd with the script (no argv limit).  bash
+ * moves the script to a close-on-exec descriptor of its own, so the wrapper's
+ * first line must be `exec 4<&-`, and commands run with 3 closed (3>&-);
+ * nothing but 0, 1, 2 then reaches a command.  The first directory is the
+ * workspace.
+ */
+#define BACKEND_SHELL "/bin/bash"
+#define BACKEND_SCRIPT_ARG "/dev/fd/4"
+enum { BACKEND_FD_GIVEBACK = 3, BACKEND_FD_SCRIPT = 4 };
 
 struct spawn_req {
 	const char *script;	/* whole wrapper text; the backend brings it to bash */

@@ -46,6 +46,7 @@ struct sandbox_props {
 	uint32_t isolation;
 	bool available;
 	const char *why;	/* cause and cure if not available, else "" */
+	const char *limits;	/* what is in force, for people; "" if nothing */
 	const char *workspace;	/* path as commands see it */
 };
 
