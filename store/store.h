@@ -170,6 +170,7 @@ struct outbox_row {
 	const char *nonce;		/* stable a row */
 	unsigned attempts;
 	msec_t not_before;		/* wall */
+	msec_t created;			/* wall; for giving up */
 };
 
 struct finish_req {
@@ -200,7 +201,11 @@ struct op *store_reset(struct store *store, const char *session_key,
 struct op *store_outbox_add(struct store *store, const struct run_ref *run,
 	const struct outbox_chunk *chunk, msec_t now_wall,
 	store_rows_cb *cb, void *arg);
-/* waiting -> sending, the next due row of this chat in order; n is 0 or 1. */
+/*
+ * waiting -> sending, the first waiting row of this chat in order; n is 0 or 1.
+ * A first row that is not due yet holds the order: it is returned as it is
+ * (not_before > now_wall) and stays waiting.
+ */
 struct op *store_outbox_take(struct store *store, const char *platform,
 	const char *account, const char *chat_id, const char *thread_id,
 	msec_t now_wall, store_rows_cb *cb, void *arg);
