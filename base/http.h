@@ -42,6 +42,8 @@ struct http_result {
 	size_t body_len;
 	const char *content_type;	/* never NULL */
 	const char *retry_after;	/* header value or NULL */
+	const char *retry_after_ms;	/* the same of "retry-after-ms" */
+	const char *should_retry;	/* the same of "x-should-retry" */
 	const struct err *err;	/* set unless HTTP_ANSWERED */
 	msec_t elapsed;
 };
