@@ -24,6 +24,7 @@ struct http_opts {
 	unsigned max_connects;	/* kept alive; 0: 16 */
 };
 
+/* NULL (logged) if this libcurl can't look names up in the background. */
 struct http *http_new(struct loop *loop, const struct http_opts *opts);
 void http_free(struct http **http);	/* requires: no op of it left */
 
@@ -56,7 +57,8 @@ struct http_req {
 	const char *label;	/* what logs call it; the URL may hold a secret */
 	const char *method;	/* NULL: GET, or POST with a body */
 	const char *url;
-	const char *const *headers;	/* "Name: value", NULL-terminated, or NULL */
+	const char *const *headers;	/* "Name: value", NULL-terminated, or NULL;
+					 * a line break in one: HTTP_NOT_SENT */
 	const void *body;	/* copied */
 	size_t body_len;
 	msec_t connect_ms;	/* name, connect, TLS; 0: 15 s */
