@@ -152,6 +152,8 @@ transfer_free(struct transfer *t)
 	mem_free(t->body);
 	mem_free(t->content_type);
 	mem_free(t->retry_after);
+	mem_free(t->retry_after_ms);
+	mem_free(t->should_retry);
 	buf_done(&t->got);
 	buf_done(&t->stream);
 	mem_free(t);
@@ -205,6 +207,8 @@ transfer_report(struct transfer *t)
 		.body_len = t->got.len,
 		.content_type = t->content_type ? t->content_type : "",
 		.retry_after = t->retry_after,
+		.retry_after_ms = t->retry_after_ms,
+		.should_retry = t->should_retry,
 		.err = t->outcome == HTTP_ANSWERED ? NULL : &t->err,
 		.elapsed = loop_now(t->http->loop) - t->started,
 	};

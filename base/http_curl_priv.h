@@ -36,6 +36,8 @@ struct transfer {
 	bool headers_whole;
 	char *content_type;
 	char *retry_after;
+	char *retry_after_ms;
+	char *should_retry;
 	struct buf got;			/* collected body */
 	struct buf stream;		/* bytes for on_data, not yet handed over */
 	size_t streamed;

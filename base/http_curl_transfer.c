@@ -81,14 +81,19 @@ on_curl_header(char *line, size_t size, size_t n, void *arg)
 
 		/* 1xx: the answer proper is still to come */
 		t->status = code >= 200 && code <= 999 ? (int)code : 0;
+		/* headers of an interim answer don't count */
 		mem_free(STEAL(t->content_type));
 		mem_free(STEAL(t->retry_after));
+		mem_free(STEAL(t->retry_after_ms));
+		mem_free(STEAL(t->should_retry));
 		return len;
 	}
 	if (t->status && (len == 1 || (len == 2 && line[0] == '\r')))
 		t->headers_whole = true;
 	header_value(&t->content_type, line, len, "content-type");
 	header_value(&t->retry_after, line, len, "retry-after");
+	header_value(&t->retry_after_ms, line, len, "retry-after-ms");
+	header_value(&t->should_retry, line, len, "x-should-retry");
 	return len;
 }
 

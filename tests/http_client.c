@@ -99,6 +99,7 @@ on_done(void *arg, const struct http_result *r)
 	k->body_len = r->body_len;
 	k->type = mem_str(r->content_type);
 	k->retry_after = mem_str(r->retry_after);
+	k->should_retry = mem_str(r->should_retry);
 	if (r->outcome != HTTP_ANSWERED) {
 		assert_non_null(r->err);
 		assert_true(r->err->code != ERR_NONE && r->err->text[0]);
@@ -148,6 +149,7 @@ call_done(struct call *k)
 	mem_free(k->body);
 	mem_free(k->type);
 	mem_free(k->retry_after);
+	mem_free(k->should_retry);
 	buf_done(&k->streamed);
 }
 
@@ -221,6 +223,7 @@ serve_echo(void *arg, int fd, int n)
 		const char *body = strstr(in, "\r\n\r\n") + 4;
 		CLEANUP_FREE char *out = mem_printf("HTTP/1.1 429 Slow\r\n"
 			"Content-Type: application/json\r\nRetry-After:  7\r\n"
+			"x-should-retry: false\r\n"
 			"Content-Length: %zu\r\n\r\n%s|%.20s",
 			strlen(body) + 1 + (strlen(in) < 20 ? strlen(in) : 20),
 			body, in);

@@ -26,6 +26,7 @@ struct call {
 	size_t body_len;
 	char *type;
 	char *retry_after;
+	char *should_retry;
 	struct buf streamed;
 	int chunks;
 	bool leave;		/* the reader returns false */

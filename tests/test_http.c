@@ -27,6 +27,7 @@ a_whole_answer_is_answered(void **state)
 	assert_memory_equal(k.body, "hello|POST /x", 13);
 	assert_string_equal(k.type, "application/json");
 	assert_string_equal(k.retry_after, "7");
+	assert_string_equal(k.should_retry, "false");
 	call_done(&k);
 }
 
