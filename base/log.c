@@ -201,11 +201,12 @@ void
 log_write(enum log_level level, const char *area, const struct log_ctx *ctx,
 	const char *fmt, ...)
 {
+	if ((int)level > atomic_load(&out_level))
+		return;
+
 	CLEANUP_BUF struct buf raw, masked, line;
 	va_list ap;
 
-	if ((int)level > atomic_load(&out_level))
-		return;
 	buf_init(&raw, RAW_MAX);
 	buf_init(&masked, (size_t)16 * RAW_MAX);
 	buf_init(&line, LOG_LINE_MAX);

@@ -208,8 +208,10 @@ jwt(struct span t, size_t at, size_t *ret_to)
 {
 	if (!starts(t, at, "eyJ"))
 		return false;
-	size_t head = run_end(t, at, is_base64url);
+	size_t head = at;
 
+	while (head < t.len && head - at < 2 * LOOK_MAX && is_base64url(t.s[head]))
+		head++;
 	if (head - at < 12 || !starts(t, head, ".eyJ"))
 		return false;
 	size_t end = run_end(t, head + 1, is_base64url);
@@ -387,11 +389,12 @@ quoted_end(struct span t, size_t at, char open, bool escaped)
 }
 
 static size_t
-bare_end(struct span t, size_t at, bool colon)
+bare_end(struct span t, size_t at, bool colon, size_t max)
 {
 	const char *stop = colon ? "\"'`;&|<>,}])\\" : "\"'`;&|<>)\\";
+	size_t from = at;
 
-	while (at < t.len && !isspace((unsigned char)t.s[at]) &&
+	while (at < t.len && at - from < max && !isspace((unsigned char)t.s[at]) &&
 	    (t.s[at] == '\0' || !strchr(stop, t.s[at])))
 		at++;
 	return at;
@@ -430,10 +433,12 @@ assignment(struct span t, size_t at, size_t *ret_from, size_t *ret_to)
 		    !looks_random(t.s + value, end - value, 6))
 			return false;
 	} else {
-		end = bare_end(t, value, colon);
+		end = bare_end(t, value, colon, LOOK_MAX);
 		if ((colon || spaced) && end - value >= VALUE_MIN &&
 		    !looks_random(t.s + value, end - value, 1))
 			return false;
+		if (end - value >= VALUE_MIN && !is_reference(t.s + value, end - value))
+			end = bare_end(t, end, colon, t.len);
 	}
 	if (end - value < VALUE_MIN || is_reference(t.s + value, end - value))
 		return false;

@@ -285,10 +285,11 @@ worker_stop(struct worker **wp)
 {
 	if (!wp || !*wp)
 		return;
-	struct worker *w = STEAL(*wp);
+	struct worker *w = *wp;
 
+	/* The owner's pointer stays good meanwhile: done() may submit more. */
 	REQUIRE(!w->in_done);
-	while (w->depth > 0) {	/* done() may submit more; that runs too */
+	while (w->depth > 0) {
 		struct pollfd p = { .fd = w->fd, .events = POLLIN };
 
 		if (!w->ready.first)
@@ -303,4 +304,5 @@ worker_stop(struct worker **wp)
 	pthread_join(w->thread, NULL);
 	loop_unwatch(&w->watch);
 	release(w);
+	*wp = NULL;
 }

@@ -36,7 +36,10 @@ struct worker *worker_start(struct loop *loop, const struct worker_ops *ops,
 void worker_submit(struct worker *w, struct worker_job *job);
 size_t worker_depth(const struct worker *w);	/* submitted, not yet done */
 msec_t worker_oldest_ms(const struct worker *w);	/* age of the oldest job */
-/* Runs all that is queued, joins; done() of the rest runs from inside. */
+/*
+ * Runs all that is queued, joins; done() of the rest runs from inside and may
+ * still submit: *w is NULL only afterwards. Blocks. Not from inside done().
+ */
 void worker_stop(struct worker **w);
 
 #endif
