@@ -1,0 +1,162 @@
+/*
+ * Sets up one sandbox in a forked child of the launcher: limits, the change
+ * to the sandbox's uid, a user namespace with a single uid, the other
+ * namespaces; then init.c goes on as PID 1.  Any failure ends the setup with
+ * its step and errno; there is no fallback.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "sandbox/native-init/helper.h"
+
+void
+box_fail(struct box *box, enum box_step step)
+{
+	struct wire_out out;
+	int errnum = errno;
+
+	wire_out_init(&out, BOX_FAILED);
+	wire_put_u32(&out, step);
+	wire_put_u32(&out, (uint32_t)errnum);
+	wire_put_str(&out, box->detail);
+	(void)wire_send(box->channel, &out, NULL, 0, MSG_DONTWAIT);
+	_exit(1);
+}
+
+/* The uid map line that says "nothing is mapped away": the initial namespace. */
+static bool
+in_initial_userns(void)
+{
+	char text[128];
+	unsigned inside, outside, count;
+	int fd = open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return true;
+	ssize_t n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return true;
+	text[n] = 0;
+	char *p = text, *end;
+	inside = (unsigned)strtoul(p, &end, 10);
+	outside = (unsigned)strtoul(p = end, &end, 10);
+	count = (unsigned)strtoul(p = end, &end, 10);
+	return inside == 0 && outside == 0 && count == UINT32_MAX;
+}
+
+static void
+change_user(struct box *box)
+{
+	const struct seal *seal = box->seal;
+
+	if (!box->root)
+		return;
+	/* Safe: the ids come from the seal and are not 0; groups go first,
+	 * saved ids too, so the host's root can't come back. */
+	if (setgroups(0, NULL) == 0 &&
+	    setresgid(seal->gid, seal->gid, seal->gid) == 0 &&
+	    setresuid(seal->uid, seal->uid, seal->uid) == 0)
+		return;
+	/* Root of a container that maps no such uid: its own root is not the
+	 * host's, and is what is left.  In the initial namespace never. */
+	if (errno != EINVAL || in_initial_userns())
+		box_fail(box, BOX_STEP_USER);
+	if (geteuid() != 0 || setresgid(0, 0, 0) < 0)
+		box_fail(box, BOX_STEP_USER);
+}
+
+static void
+write_maps(struct box *box, uid_t uid, gid_t gid)
+{
+	char text[64];
+
+	/*
+	 * Exactly one uid and one gid exist inside, never a range.  The files
+	 * belong to root while we are not dumpable; nobody else runs with this
+	 * uid in a PID namespace that could see us in the meantime.
+	 */
+	if (prctl(PR_SET_DUMPABLE, 1) < 0)
+		box_fail(box, BOX_STEP_UIDMAP);
+	if (sys_write_file("/proc/self/setgroups", "deny") < 0 && errno != ENOENT)
+		box_fail(box, BOX_STEP_UIDMAP);
+	if (sys_format(text, sizeof(text), "%d %u 1\n", BOX_INSIDE_ID, uid) < 0 ||
+	    sys_write_file("/proc/self/uid_map", text) < 0)
+		box_fail(box, BOX_STEP_UIDMAP);
+	if (sys_format(text, sizeof(text), "%d %u 1\n", BOX_INSIDE_ID, gid) < 0 ||
+	    sys_write_file("/proc/self/gid_map", text) < 0)
+		box_fail(box, BOX_STEP_UIDMAP);
+	if (prctl(PR_SET_DUMPABLE, 0) < 0)
+		box_fail(box, BOX_STEP_UIDMAP);
+}
+
+static void
+enter_namespaces(struct box *box)
+{
+	static const struct {
+		int flag;
+		enum box_step step;
+	} steps[] = {
+		{ CLONE_NEWUSER, BOX_STEP_USERNS },
+		{ CLONE_NEWNS, BOX_STEP_MOUNTNS },
+		{ CLONE_NEWNET, BOX_STEP_NETNS },
+		{ CLONE_NEWIPC, BOX_STEP_IPCNS },
+		{ CLONE_NEWUTS, BOX_STEP_UTSNS },
+		{ CLONE_NEWCGROUP, BOX_STEP_CGROUPNS },
+	};
+	uid_t uid = geteuid();
+	gid_t gid = getegid();
+
+	/* One by one, so that a refusal names its namespace. */
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		if (unshare(steps[i].flag) < 0)
+			box_fail(box, steps[i].step);
+		if (steps[i].flag == CLONE_NEWUSER)
+			write_maps(box, uid, gid);
+	}
+}
+
+void
+box_main(struct box *box, pid_t *ret_init)
+{
+	/* Until init runs, the launcher's end is ours, too. */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != box->launcher)
+		box_fail(box, BOX_STEP_REQUEST);
+	box->detail = "";
+	box->root = geteuid() == 0;
+	box->landlock_abi = landlock_abi();
+	cgroup_join(box);
+	/* As root: paths below the gateway's own 0700 directories are opened
+	 * while we still may; each beneath the sealed directory, no links. */
+	if (box->root)
+		root_grab_private(box);
+	change_user(box);
+	enter_namespaces(box);
+	/* The change of ids cleared it. */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != box->launcher)
+		box_fail(box, BOX_STEP_REQUEST);
+	/* As an ordinary user: mounts can be cloned only in our own mount
+	 * namespace, and with the same uid every path is still reachable. */
+	if (!box->root)
+		root_grab_private(box);
+	root_grab_system(box);
+	/*
+	 * CLONE_PARENT makes init a child of the launcher, which reaps it and
+	 * whose death kills it; its pid is in shared memory before it runs.
+	 */
+	pid_t pid = sys_clone(CLONE_NEWPID | CLONE_PARENT | CLONE_PARENT_SETTID,
+		ret_init);
+	if (pid < 0)
+		box_fail(box, BOX_STEP_PIDNS);
+	if (pid == 0)
+		init_main(box);
+	_exit(0);
+}

@@ -1,0 +1,200 @@
+/*
+ * PID 1 of one command, and the command itself as PID 2.  PID 1 reaps, tells
+ * how the command ended and what it left behind, and ends; the kernel then
+ * kills the rest of the namespace.  (A shell as PID 1 would ignore its own
+ * signals.)  All confinement is in force before the fork, so it holds for
+ * PID 1, too, and a spare only waits for its request.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sandbox/native-init/helper.h"
+
+#define REQUEST_FD 30
+#define STATUS_FD 31
+
+/* Written by the command before exec, read by PID 1 after its end. */
+struct shared {
+	uint32_t step, errnum;
+	uint32_t keep;
+};
+
+static void __attribute__((noreturn))
+fail(enum box_step step)
+{
+	struct box_status status = {
+		.failed_step = step, .failed_errno = (uint32_t)errno,
+	};
+
+	if (write(STATUS_FD, &status, sizeof(status)) < 0)
+		_exit(2);
+	_exit(1);
+}
+
+/* Puts what came with the request at 0 to 4 and closes the rest. */
+static bool
+place_fds(const int *fds, size_t nfds, uint32_t flags)
+{
+	/* Give-back, out[, err], script[, stdin]: see run.c. */
+	bool split = flags & BOX_RUN_SPLIT, input = flags & BOX_RUN_STDIN;
+	int up[5];
+
+	if (nfds != 3u + split + input)
+		return false;
+	for (size_t i = 0; i < nfds; i++)
+		if ((up[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 40)) < 0)
+			return false;
+	if (dup2(up[1], 1) < 0 || dup2(up[split ? 2 : 1], 2) < 0 ||
+	    dup2(up[0], 3) < 0 || dup2(up[2 + split], 4) < 0 ||
+	    (input && dup2(up[3 + split], 0) < 0))
+		return false;
+#ifdef MUTANT_FD_LEAK
+	return dup2(0, 7) == 7;
+#else
+	return sys_close_range(5, ~0u) == 0;
+#endif
+}
+
+static void __attribute__((noreturn))
+command(struct shared *shared)
+{
+	static unsigned char frame[WIRE_FRAME_MAX];
+	char *const argv[] = {
+		(char []){ "bash" }, (char []){ "--noprofile" },
+		(char []){ "--norc" }, (char []){ "/dev/fd/4" }, NULL,
+	};
+	union { const char **in; char *const *out; } env;
+	int fds[WIRE_FDS_MAX];
+	size_t nfds, n;
+	struct wire_in in;
+
+	close(STATUS_FD);
+	ssize_t len = wire_recv(REQUEST_FD, frame, sizeof(frame), fds,
+		WIRE_FDS_MAX, &nfds, 0);
+	if (len <= 0)
+		_exit(1);	/* never used */
+	wire_in_init(&in, frame, (size_t)len);
+	(void)wire_get_u32(&in);
+	uint32_t flags = wire_get_u32(&in);
+	env.in = wire_get_strv(&in, &n);
+	shared->keep = (flags & BOX_RUN_KEEP) != 0;
+	shared->step = BOX_STEP_REQUEST;
+	errno = EBADMSG;
+	if (wire_in_end(&in) && place_fds(fds, nfds, flags)) {
+		setsid();
+		sys_signals_default();
+		shared->step = BOX_STEP_EXEC;
+		execve("/bin/bash", argv, env.out);
+	}
+	shared->errnum = (uint32_t)errno;
+	_exit(127);
+}
+
+/* Processes of this namespace other than us and the dead. */
+static uint32_t
+count_others(void)
+{
+	uint32_t count = 0;
+	struct dirent *e;
+	DIR *dir;
+
+	if (kill(-1, 0) < 0 && errno == ESRCH)
+		return 0;
+	dir = opendir("/proc");
+	if (!dir)
+		return 1;
+	while ((e = readdir(dir))) {
+		char path[64], text[300];
+		if (e->d_name[0] < '1' || e->d_name[0] > '9' ||
+		    strcmp(e->d_name, "1") == 0 ||
+		    sys_format(path, sizeof(path), "/proc/%s/stat", e->d_name) < 0)
+			continue;
+		int fd = open(path, O_RDONLY | O_CLOEXEC);
+		ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+		if (fd >= 0)
+			close(fd);
+		if (n <= 0)
+			continue;
+		text[n] = 0;
+		const char *p = strrchr(text, ')');
+		if (p && p[1] && p[2] != 'Z' && p[2] != 'X')
+			count++;
+	}
+	closedir(dir);
+	return count;
+}
+
+static void __attribute__((noreturn))
+watch_over(pid_t main, const struct shared *shared)
+{
+	struct box_status status;
+	int wait_status, main_status = 0;
+	pid_t pid;
+
+	memset(&status, 0, sizeof(status));
+	/* Any orphan of the namespace comes to us, too. */
+	while ((pid = waitpid(-1, &wait_status, 0)) != main)
+		if (pid < 0 && errno != EINTR)
+			_exit(1);
+	main_status = wait_status;
+	while (waitpid(-1, &wait_status, WNOHANG) > 0)
+		;
+	if (WIFEXITED(main_status) && WEXITSTATUS(main_status) == 127 &&
+	    shared->errnum) {
+		status.failed_step = shared->step;
+		status.failed_errno = shared->errnum;
+	}
+	status.wait_status = (uint32_t)main_status;
+	status.leftovers = count_others();
+	if (write(STATUS_FD, &status, sizeof(status)) < 0)
+		_exit(1);
+	close(STATUS_FD);
+	while (shared->keep && (waitpid(-1, &wait_status, 0) > 0 || errno == EINTR))
+		;
+	_exit(0);
+}
+
+void
+cmd_main(const struct box *box, int request, int status)
+{
+	enum box_step step;
+
+	prctl(PR_SET_NAME, "gatehouse-cmd");
+	/* Both were made close-on-exec and are below 30: moved, the rest closed. */
+	if (dup3(status, STATUS_FD, O_CLOEXEC) < 0 ||
+	    dup3(request, REQUEST_FD, O_CLOEXEC) < 0 ||
+	    sys_close_range(3, REQUEST_FD - 1) < 0 ||
+	    sys_close_range(STATUS_FD + 1, ~0u) < 0)
+		_exit(1);
+	step = proc_mount_private();
+	if (step != BOX_STEP_NONE)
+		fail(step);
+	if (confine_caps(false) < 0)
+		fail(BOX_STEP_CAPS);
+	if (confine_rlimits(box) < 0)
+		fail(BOX_STEP_RLIMIT);
+	if (landlock_confine(box) < 0)
+		fail(BOX_STEP_LANDLOCK);
+	struct shared *shared = mmap(NULL, sizeof(*shared),
+		PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared == MAP_FAILED)
+		fail(BOX_STEP_SPARE);
+	/* Last, as it forbids most of what came before. */
+	if (confine_seccomp(box->seal) < 0)
+		fail(BOX_STEP_SECCOMP);
+	pid_t pid = fork();
+	if (pid < 0)
+		fail(BOX_STEP_SPARE);
+	if (pid == 0)
+		command(shared);
+	close(REQUEST_FD);
+	watch_over(pid, shared);
+}

@@ -1,0 +1,157 @@
+/*
+ * The static helper: launcher, keepers (backend local), sandbox inits.  It
+ * links libc and base/wire.c only.  What the launcher may do is in `struct
+ * seal`, fixed by the first frame.
+ */
+#ifndef GATEHOUSE_HELPER_H
+#define GATEHOUSE_HELPER_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/wire.h"
+#include "sandbox/native-init/proto.h"
+
+#define HELPER_CHANNEL 3	/* the launcher's socket to the gateway */
+#define HELPER_GROUPS_MAX 64
+
+struct seal_bind {
+	char *source, *target;
+	bool writable;
+};
+
+struct seal {
+	bool sealed;
+	bool local;		/* spawns on the host are permitted */
+	bool local_user;	/* they change to this user */
+	uid_t local_uid;
+	gid_t local_gid;
+	gid_t local_groups[HELPER_GROUPS_MAX];
+	size_t local_ngroups;
+	bool native;		/* sandboxes are permitted */
+	uid_t uid;		/* used only if we are root */
+	gid_t gid;
+	char *state_dir;	/* workspaces are beneath it */
+	dev_t state_dev;	/* and it is this very directory */
+	ino_t state_ino;
+	char *image;		/* "": the host's system directories */
+	struct seal_bind binds[BOX_BINDS_MAX];
+	size_t nbinds;
+	uint64_t memory_max, file_size_max, tmp_max;
+	uint32_t pids_max, files_max;
+	void *seccomp;		/* struct sock_filter[] */
+	size_t seccomp_len;	/* bytes */
+};
+
+/* seal.c: takes over a LAUNCHER_SEAL frame; false if malformed. */
+bool seal_parse(struct seal *seal, struct wire_in *in);
+
+/* launcher.c: the main loop; returns the exit status. */
+int launcher_main(void);
+
+/* keeper.c: in a child of the launcher; never returns. */
+struct keeper_req {
+	const char **argv, **env;
+	const char *cwd;
+	bool keep;
+	int channel;
+	int fds[WIRE_FDS_MAX];	/* -1: /dev/null */
+	size_t nfds;
+	pid_t launcher;
+};
+void keeper_main(const struct seal *seal, const struct keeper_req *req)
+	__attribute__((noreturn));
+
+/* tree.c: live descendants of `of`, zombies not counted. */
+unsigned tree_count(pid_t of);
+void tree_kill(pid_t of);		/* SIGKILL to each of them, once */
+/* Children of ours that are not in known[] (orphans of a dead keeper): how many. */
+unsigned tree_kill_children_except(const pid_t *known, size_t n);
+
+/* What a sandbox's setup carries from step to step. */
+struct graft {
+	int fd;			/* detached mount */
+	const char *target;	/* path below the new root, without leading / */
+	bool dir, writable;
+};
+#define GRAFTS_MAX 128
+
+struct box {
+	const struct seal *seal;
+	int channel;
+	int life;		/* hangs up when the launcher ends */
+	pid_t launcher;
+	const char *workspace;	/* below state_dir */
+	char cgroup[64];	/* name of its cgroups */
+	char limits[160];	/* what is in force, for people */
+	bool memory_limited, pids_limited;
+	bool root;		/* we hold privileges over the host */
+	struct graft grafts[GRAFTS_MAX];
+	size_t ngrafts;
+	int landlock_abi;	/* 0: the kernel has none */
+	const char *detail;	/* what a step was about, for messages */
+};
+
+/* box.c: in a child of the launcher, until the init runs; never returns. */
+void box_main(struct box *box, pid_t *ret_init) __attribute__((noreturn));
+void box_fail(struct box *box, enum box_step step) __attribute__((noreturn));
+/* root.c: what the sandbox sees as its file system. */
+void root_grab_private(struct box *box);	/* workspace and binds */
+void root_grab_system(struct box *box);		/* or the image */
+void root_build(struct box *box);		/* mounts, pivot, read-only */
+/* proc.c: a command's own /proc; BOX_STEP_NONE, or the step (errno is set). */
+enum box_step proc_mount_private(void);
+/* init.c: PID 1 of the sandbox */
+void init_main(struct box *box) __attribute__((noreturn));
+
+/* run.c: one command, as init sees it. */
+struct run {
+	uint32_t id;
+	pid_t pid;		/* of its PID 1; 0: free */
+	int pidfd, request, status;
+};
+int run_prepare(const struct box *box, struct run *run);	/* -1: errno */
+/*
+ * Hands the request frame to the prepared command and fills what BOX_STARTED
+ * carries. -1 with errno: it is not started and must be discarded.
+ */
+int run_start(struct run *run, const void *frame, size_t len, uint32_t flags,
+	const int *in_fds, size_t nin, int ret_fds[5], size_t *ret_nfds);
+void run_release(struct run *run);	/* closes; its process is dead or dying */
+/* cmd.c: PID 1 of a command and the command itself. */
+void cmd_main(const struct box *box, int request, int status)
+	__attribute__((noreturn));
+
+/* confine.c: what a command may not do. -1 with errno. */
+int confine_caps(bool keep_sys_admin);
+int confine_rlimits(const struct box *box);
+int confine_seccomp(const struct seal *seal);
+/* landlock.c */
+int landlock_abi(void);
+int landlock_confine(const struct box *box);
+
+/* cgroup.c */
+void cgroup_sweep(void);		/* those of dead launchers */
+void cgroup_join(struct box *box);	/* fills limits, *_limited */
+void cgroup_remove(const char *name);
+
+/* sys.c: system calls and small helpers libc lacks. */
+int sys_pidfd_open(pid_t pid);
+int sys_pidfd_kill(int pidfd);
+int sys_close_range(unsigned first, unsigned last);
+int sys_open_beneath(int dir, const char *path, int flags);
+int sys_open_tree(int dir, const char *path, unsigned flags);
+int sys_mount_attr(int fd, uint64_t set, uint64_t propagation, bool recursive);
+int sys_move_mount(int fd, const char *target);
+int sys_pivot_root(void);		/* "." over the root, old one detached */
+pid_t sys_clone(unsigned long flags, pid_t *parent_tid);
+int sys_write_file(const char *path, const char *text);
+int sys_fd_up(int fd, int low);		/* moves to >= low, close-on-exec */
+void sys_signals_default(void);		/* handlers and mask of a fresh process */
+int sys_format(char *out, size_t size, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));	/* -1 if cut */
+
+#endif

@@ -1,0 +1,270 @@
+/*
+ * PID 1 of a sandbox: builds the root, then starts and kills commands at the
+ * gateway's word.  It is a fork of the launcher, which was exec'ed with an
+ * empty environment and holds no secret, so there is nothing to be read here;
+ * and it can't be read (not dumpable).
+ *
+ * What it keeps is CAP_SYS_ADMIN over its own user namespace: the commands'
+ * PID and mount namespaces need it.  It gives no power over the host (the
+ * namespace has one uid, no network but its own) and no command can reach it:
+ * each lives in a PID namespace below, cannot see it, and has no capability.
+ *
+ * Commands are prepared ahead while nothing runs: one spare waits with its
+ * namespaces and filters ready.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sandbox/native-init/helper.h"
+
+#define SPARE_DELAY_MS 20	/* after a start, if commands still run */
+
+static struct init {
+	struct box *box;
+	int signals;
+	struct run runs[BOX_RUNS_MAX];
+	struct run spare;
+	unsigned live;
+	unsigned char frame[WIRE_FRAME_MAX];
+} init;
+
+static void
+send_ready(struct box *box)
+{
+	static const char *const names[] = BOX_NAMESPACES;
+	struct wire_out out;
+	char path[64];
+	struct stat st;
+	int pidfd = sys_pidfd_open(getpid());
+
+	wire_out_init(&out, BOX_READY);
+	wire_put_u32(&out, (uint32_t)box->landlock_abi);
+	wire_put_str(&out, box->limits);
+	for (size_t i = 0; i < BOX_NNAMESPACES; i++) {
+		if (sys_format(path, sizeof(path), "/proc/self/ns/%s", names[i]) < 0 ||
+		    stat(path, &st) < 0)
+			box_fail(box, BOX_STEP_PROC);
+		wire_put_u64(&out, st.st_ino);
+	}
+	if (pidfd < 0 || wire_send(box->channel, &out, &pidfd, 1, 0) < 0)
+		_exit(1);
+	close(pidfd);
+	wire_out_done(&out);
+}
+
+static void
+send_not_started(uint32_t id, enum box_step step, int errnum)
+{
+	struct wire_out out;
+
+	wire_out_init(&out, BOX_NOT_STARTED);
+	wire_put_u32(&out, id);
+	wire_put_u32(&out, step);
+	wire_put_u32(&out, (uint32_t)errnum);
+	if (wire_send(init.box->channel, &out, NULL, 0, 0) < 0)
+		_exit(0);	/* the gateway is gone: so are we, and all below */
+	wire_out_done(&out);
+}
+
+static struct run *
+run_slot(uint32_t id, bool free_one)
+{
+	for (size_t i = 0; i < BOX_RUNS_MAX; i++)
+		if (free_one ? init.runs[i].pid == 0 :
+		    init.runs[i].pid != 0 && init.runs[i].id == id)
+			return &init.runs[i];
+	return NULL;
+}
+
+static void
+on_run(struct wire_in *in, size_t len, const int *fds, size_t nfds)
+{
+	uint32_t id = wire_get_u32(in), flags = wire_get_u32(in);
+	struct run *run = run_slot(0, true);
+	int give[5];
+	size_t ngive = 0;
+
+	if (in->bad || nfds < 1 || !run) {
+		send_not_started(id, BOX_STEP_REQUEST, run ? EBADMSG : EAGAIN);
+		return;
+	}
+	if (init.spare.pid) {
+		*run = init.spare;
+		memset(&init.spare, 0, sizeof(init.spare));
+	} else if (run_prepare(init.box, run) < 0) {
+		run->pid = 0;
+		send_not_started(id, BOX_STEP_SPARE, errno);
+		return;
+	}
+	run->id = id;
+	init.live++;
+	if (run_start(run, init.frame, len, flags, fds, nfds, give, &ngive) < 0) {
+		int errnum = errno;
+		sys_pidfd_kill(run->pidfd);
+		send_not_started(id, BOX_STEP_PIPES, errnum);
+		return;
+	}
+	struct wire_out out;
+	wire_out_init(&out, BOX_STARTED);
+	wire_put_u32(&out, id);
+	wire_put_u32(&out, 2);	/* the command is the second of its namespace */
+	if (wire_send(init.box->channel, &out, give, ngive, 0) < 0)
+		_exit(0);
+	wire_out_done(&out);
+	/* give[0] is our own pidfd, kept for the kill. */
+	for (size_t i = 1; i < ngive; i++)
+		close(give[i]);
+}
+
+static void
+on_kill(struct wire_in *in)
+{
+	struct run *run = run_slot(wire_get_u32(in), false);
+
+	if (wire_in_end(in) && run)
+		sys_pidfd_kill(run->pidfd);
+}
+
+static void
+on_channel(void)
+{
+	int fds[WIRE_FDS_MAX];
+	size_t nfds;
+	struct wire_in in;
+	ssize_t n = wire_recv(init.box->channel, init.frame, sizeof(init.frame),
+		fds, WIRE_FDS_MAX, &nfds, MSG_DONTWAIT);
+
+	if (n < 0 && errno == EAGAIN)
+		return;
+	if (n <= 0)
+		_exit(0);	/* the kernel kills all that is below us */
+	uint32_t type = wire_in_init(&in, init.frame, (size_t)n);
+	if (type == BOX_RUN)
+		on_run(&in, (size_t)n, fds, nfds);
+	else if (type == BOX_KILL)
+		on_kill(&in);
+	while (nfds)
+		close(fds[--nfds]);
+	/* The next command's PID 1 is a fork of us. */
+	explicit_bzero(init.frame, (size_t)n);
+}
+
+static void
+reap(void)
+{
+	pid_t pid;
+
+	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {
+		if (init.spare.pid == pid)
+			run_release(&init.spare);
+		for (size_t i = 0; i < BOX_RUNS_MAX; i++)
+			if (init.runs[i].pid == pid) {
+				run_release(&init.runs[i]);
+				init.live--;
+			}
+	}
+}
+
+static void __attribute__((noreturn))
+serve(void)
+{
+	struct signalfd_siginfo info;
+	bool failed = false;	/* a spare died: the next command will say why */
+
+	for (;;) {
+		struct pollfd p[3] = {
+			{ .fd = init.box->channel, .events = POLLIN },
+			{ .fd = init.signals, .events = POLLIN },
+			{ .fd = init.box->life, .events = 0 },	/* hang-up only */
+		};
+		bool want = !init.spare.pid && !failed;
+		int n = poll(p, 3, !want ? -1 : init.live ? SPARE_DELAY_MS : 0);
+		if (p[2].revents)
+			_exit(0);	/* the launcher is gone */
+		while (read(init.signals, &info, sizeof(info)) > 0)
+			;
+		bool had = init.spare.pid != 0;
+		reap();
+		failed = failed || (had && !init.spare.pid);
+		if (p[0].revents) {
+			failed = false;
+			on_channel();
+		} else if (n == 0 && want) {
+			failed = run_prepare(init.box, &init.spare) < 0;
+		}
+	}
+}
+
+static void
+raise_loopback(struct box *box)
+{
+	struct ifreq ifr;
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	/* The only interface there is; servers of a command's own need it. */
+	memset(&ifr, 0, sizeof(ifr));
+	memcpy(ifr.ifr_name, "lo", 3);
+	ifr.ifr_flags = IFF_UP;
+	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &ifr) < 0)
+		box_fail(box, BOX_STEP_LOOPBACK);
+	close(fd);
+}
+
+static void
+close_all_but(struct box *box)
+{
+	/* Closed, not just close-on-exec: /proc/1/fd must have nothing. */
+	int keep[] = { 3, 4 };
+
+	box->channel = sys_fd_up(box->channel, 200);
+	box->life = sys_fd_up(box->life, 200);
+	if (box->channel < 0 || box->life < 0 ||
+	    dup3(box->channel, keep[0], O_CLOEXEC) < 0 ||
+	    dup3(box->life, keep[1], O_CLOEXEC) < 0 || dup2(0, 2) < 0)
+		_exit(1);
+	box->channel = keep[0];
+	box->life = keep[1];
+	sys_close_range(5, ~0u);
+}
+
+void
+init_main(struct box *box)
+{
+	sigset_t set;
+
+	init.box = box;
+	prctl(PR_SET_NAME, "gatehouse-init");
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+		box_fail(box, BOX_STEP_PIDNS);
+	setsid();
+	root_build(box);
+	raise_loopback(box);
+	if (sethostname("sandbox", 7) < 0)
+		box_fail(box, BOX_STEP_UTSNS);
+	close_all_but(box);
+	if (confine_caps(true) < 0)
+		box_fail(box, BOX_STEP_CAPS);
+	if (chdir("/workspace") < 0)
+		box_fail(box, BOX_STEP_CHDIR);
+	sigfillset(&set);
+	sigprocmask(SIG_SETMASK, &set, NULL);
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	init.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (init.signals < 0)
+		box_fail(box, BOX_STEP_SPARE);
+	send_ready(box);
+	serve();
+}

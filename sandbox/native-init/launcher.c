@@ -1,0 +1,435 @@
+/*
+ * The launcher's loop: requests in, one fork for each, children reaped.  It
+ * never waits for anything but poll(2); whatever may block is done in the
+ * forked child.  Gateway gone (end of the channel): everything is killed, and
+ * we end when it is dead.
+ *
+ * Why its rights are safe: it parses fixed frames of one peer with checked
+ * sizes, does only what the seal permits, holds no secret, has an empty
+ * environment, and nobody but root may look into it (not dumpable).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sandbox/native-init/helper.h"
+
+enum kid_kind { KID_KEEPER, KID_BROOM };
+
+struct kid {
+	pid_t pid;
+	enum kid_kind kind;
+};
+
+struct slot {
+	bool used, kill, init_dead;
+	uint32_t id;
+	pid_t setup;		/* builds the sandbox, then ends; 0: has ended */
+};
+
+static struct launcher {
+	struct seal seal;
+	int signals;
+	int life[2];		/* [1] is held by nobody but us */
+	struct kid *kids;
+	size_t nkids, size;
+	struct slot slots[BOX_MAX];
+	/* Shared with the setup children: the kernel writes the pid of each
+	 * init here before it runs, so we can always kill it. */
+	pid_t *inits;
+	bool ending, orphans;
+	unsigned char frame[WIRE_FRAME_MAX];
+} l;
+
+static void
+kid_add(pid_t pid, enum kid_kind kind)
+{
+	if (l.nkids == l.size) {
+		size_t size = l.size ? l.size * 2 : 64;
+		struct kid *grown = realloc(l.kids, size * sizeof(*grown));
+		if (!grown)
+			abort();	/* our death ends all, as it must */
+		l.kids = grown;
+		l.size = size;
+	}
+	l.kids[l.nkids++] = (struct kid){ pid, kind };
+}
+
+static pid_t
+fork_child(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		sys_signals_default();
+		close(l.signals);
+		close(l.life[1]);
+		close(HELPER_CHANNEL);
+	}
+	return pid;
+}
+
+static void
+child_failed(int channel, int errnum, const char *step)
+{
+	struct wire_out out;
+
+	wire_out_init(&out, CHILD_FAILED);
+	wire_put_u32(&out, (uint32_t)errnum);
+	wire_put_str(&out, step);
+	/* A peer that is gone needs no answer. */
+	(void)wire_send(channel, &out, NULL, 0, MSG_DONTWAIT);
+	wire_out_done(&out);
+}
+
+static void
+box_failed(int channel, enum box_step step, int errnum, const char *detail)
+{
+	struct wire_out out;
+
+	wire_out_init(&out, BOX_FAILED);
+	wire_put_u32(&out, step);
+	wire_put_u32(&out, (uint32_t)errnum);
+	wire_put_str(&out, detail);
+	(void)wire_send(channel, &out, NULL, 0, MSG_DONTWAIT);
+	wire_out_done(&out);
+}
+
+/* A forked child that removes a sandbox's cgroups, or those left by others. */
+static void
+broom(const char *name)
+{
+	pid_t pid = fork_child();
+
+	if (pid == 0) {
+		if (name)
+			cgroup_remove(name);
+		else
+			cgroup_sweep();
+		_exit(0);
+	}
+	if (pid > 0)
+		kid_add(pid, KID_BROOM);
+}
+
+static int
+slot_cgroup(char *name, size_t size, size_t slot)
+{
+	return sys_format(name, size, "gatehouse-%d-%zu", (int)getpid(), slot);
+}
+
+static void
+on_seal(struct wire_in *in)
+{
+	if (seal_parse(&l.seal, in) && l.seal.native && geteuid() == 0)
+		broom(NULL);
+}
+
+static void
+on_spawn(struct wire_in *in, const int *fds, size_t nfds)
+{
+	struct keeper_req req = { .launcher = getpid() };
+	size_t n, next = 1;
+
+	if (nfds == 0)
+		return;
+	req.argv = wire_get_strv(in, &n);
+	bool empty = n == 0;
+	req.env = wire_get_strv(in, &n);
+	req.cwd = wire_get_str(in);
+	req.keep = wire_get_u32(in) == 1;
+	uint32_t count = wire_get_u32(in);
+	uint32_t present = wire_get_u32(in);	/* bit i: descriptor i was sent */
+	for (uint32_t i = 0; i < count && i < WIRE_FDS_MAX; i++) {
+		bool sent = present & (1u << i);
+		req.fds[req.nfds++] = sent && next < nfds ? fds[next++] : -1;
+	}
+	req.channel = fds[0];
+	if (!wire_in_end(in) || empty || count >= WIRE_FDS_MAX || next != nfds ||
+	    req.argv[0][0] != '/') {
+		child_failed(fds[0], EBADMSG, "read the request");
+	} else if (!l.seal.local || l.ending) {
+		child_failed(fds[0], EPERM, "be permitted to start it");
+	} else {
+		pid_t pid = fork_child();
+		if (pid == 0)
+			keeper_main(&l.seal, &req);
+		if (pid < 0)
+			child_failed(fds[0], errno, "fork");
+		else
+			kid_add(pid, KID_KEEPER);
+	}
+	free(req.argv);
+	free(req.env);
+}
+
+static struct slot *
+slot_find(uint32_t id)
+{
+	for (size_t i = 0; i < BOX_MAX; i++)
+		if (l.slots[i].used && l.slots[i].id == id)
+			return &l.slots[i];
+	return NULL;
+}
+
+static struct slot *
+slot_take(uint32_t id)
+{
+	for (size_t i = 0; i < BOX_MAX; i++)
+		if (!l.slots[i].used) {
+			l.slots[i] = (struct slot){ .used = true, .id = id };
+			l.inits[i] = 0;
+			return &l.slots[i];
+		}
+	return NULL;
+}
+
+static void
+on_open(struct wire_in *in, const int *fds, size_t nfds)
+{
+	uint32_t id = wire_get_u32(in);
+	const char *workspace = wire_get_str(in);
+	struct slot *slot;
+
+	if (nfds == 0)
+		return;
+	if (!wire_in_end(in) || nfds != 1 || slot_find(id)) {
+		box_failed(fds[0], BOX_STEP_REQUEST, EBADMSG, "");
+		return;
+	}
+	if (!l.seal.native || l.ending) {
+		box_failed(fds[0], BOX_STEP_REQUEST, EPERM, "");
+		return;
+	}
+	slot = slot_take(id);
+	if (!slot) {
+		box_failed(fds[0], BOX_STEP_REQUEST, EMFILE, "");
+		return;
+	}
+	static struct box box;
+	memset(&box, 0, sizeof(box));
+	box.seal = &l.seal;
+	box.channel = fds[0];
+	box.life = l.life[0];
+	box.launcher = getpid();
+	box.workspace = workspace;
+	size_t index = (size_t)(slot - l.slots);
+	if (slot_cgroup(box.cgroup, sizeof(box.cgroup), index) < 0)
+		abort();
+	slot->setup = fork_child();
+	if (slot->setup == 0)
+		box_main(&box, &l.inits[index]);
+	if (slot->setup < 0) {
+		box_failed(fds[0], BOX_STEP_REQUEST, errno, "fork");
+		slot->used = false;
+	}
+}
+
+static void
+slot_kill(struct slot *slot)
+{
+	pid_t init = l.inits[slot - l.slots];
+
+	/* Both are our children and not reaped yet, so the pids are theirs. */
+	slot->kill = true;
+	if (slot->setup > 0)
+		kill(slot->setup, SIGKILL);
+	if (init > 0 && !slot->init_dead)
+		kill(init, SIGKILL);
+}
+
+static void
+on_kill(struct wire_in *in)
+{
+	struct slot *slot = slot_find(wire_get_u32(in));
+
+	if (wire_in_end(in) && slot)
+		slot_kill(slot);
+}
+
+static void
+end_all(void)
+{
+	l.ending = true;
+	for (size_t i = 0; i < l.nkids; i++)
+		if (l.kids[i].kind == KID_KEEPER)
+			kill(l.kids[i].pid, SIGTERM);	/* kills its tree first */
+	for (size_t i = 0; i < BOX_MAX; i++)
+		if (l.slots[i].used)
+			slot_kill(&l.slots[i]);
+}
+
+static void
+on_channel(void)
+{
+	int fds[WIRE_FDS_MAX];
+	size_t nfds;
+	struct wire_in in;
+	ssize_t n = wire_recv(HELPER_CHANNEL, l.frame, sizeof(l.frame), fds,
+		WIRE_FDS_MAX, &nfds, MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EBADMSG))
+		return;
+	if (n <= 0) {
+		end_all();
+		return;
+	}
+	/* The table of requests.  Nothing but the seal comes before the seal. */
+	uint32_t type = wire_in_init(&in, l.frame, (size_t)n);
+	if (type == LAUNCHER_SEAL)
+		on_seal(&in);
+	else if (type == LAUNCHER_SPAWN)
+		on_spawn(&in, fds, nfds);
+	else if (type == LAUNCHER_OPEN)
+		on_open(&in, fds, nfds);
+	else if (type == LAUNCHER_KILL)
+		on_kill(&in);
+	while (nfds)
+		close(fds[--nfds]);
+	/* The next fork must not carry this command's text along. */
+	explicit_bzero(l.frame, (size_t)n);
+}
+
+static void
+slot_settle(struct slot *slot)
+{
+	size_t index = (size_t)(slot - l.slots);
+	char name[64];
+
+	if (slot->setup > 0)
+		return;
+	if (l.inits[index] && !slot->init_dead) {
+		if (slot->kill)
+			kill(l.inits[index], SIGKILL);
+		return;
+	}
+	slot->used = false;
+	if (geteuid() == 0 && slot_cgroup(name, sizeof(name), index) == 0)
+		broom(name);
+}
+
+static void
+on_dead(pid_t pid, int status)
+{
+	for (size_t i = 0; i < l.nkids; i++)
+		if (l.kids[i].pid == pid) {
+			/* A keeper that was killed leaves its orphans to us. */
+			if (l.kids[i].kind == KID_KEEPER && status != 0)
+				l.orphans = true;
+			l.kids[i] = l.kids[--l.nkids];
+			return;
+		}
+	for (size_t i = 0; i < BOX_MAX; i++) {
+		struct slot *slot = &l.slots[i];
+		if (!slot->used || (slot->setup != pid && l.inits[i] != pid))
+			continue;
+		if (slot->setup == pid)
+			slot->setup = 0;
+		else
+			slot->init_dead = true;
+		slot_settle(slot);
+		return;
+	}
+}
+
+/* Kills children that nobody keeps; false once there is none. */
+static bool
+orphans_kill(void)
+{
+	size_t n = 0, size = BOX_MAX + l.nkids;
+	pid_t *known = calloc(size, sizeof(*known));
+
+	if (!known)
+		return true;
+	for (size_t i = 0; i < BOX_MAX; i++) {
+		if (l.slots[i].used && l.slots[i].setup > 0) {
+			free(known);
+			return true;	/* its init may just appear: later */
+		}
+		if (l.slots[i].used)
+			known[n++] = l.inits[i];
+	}
+	for (size_t i = 0; i < l.nkids; i++)
+		known[n++] = l.kids[i].pid;
+	unsigned found = tree_kill_children_except(known, n);
+	free(known);
+	return found > 0;
+}
+
+/* True while children of ours live. */
+static bool
+reap(void)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+		on_dead(pid, status);
+	l.orphans = l.orphans && pid == 0 && orphans_kill();
+	return pid == 0;
+}
+
+static bool
+launcher_setup(void)
+{
+	sigset_t set;
+
+	/* Not dumpable: same-uid processes can't ptrace us or read our /proc.
+	 * Subreaper: orphans of a killed keeper come to us, not to init. */
+	if (prctl(PR_SET_DUMPABLE, 0) < 0 ||
+	    prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 ||
+	    prctl(PR_SET_PDEATHSIG, SIGTERM) < 0)
+		return false;
+	prctl(PR_SET_NAME, "gatehouse-lnch");
+	setsid();	/* a terminal's Ctrl-C is for the gateway only */
+	if (chdir("/") < 0 || sys_close_range(HELPER_CHANNEL + 1, ~0u) < 0)
+		return false;
+	umask(022);
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0)
+		return false;
+	sigfillset(&set);
+	sigprocmask(SIG_SETMASK, &set, NULL);
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigaddset(&set, SIGTERM);
+	l.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	l.inits = mmap(NULL, BOX_MAX * sizeof(*l.inits), PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	return l.signals >= 0 && l.inits != MAP_FAILED &&
+		pipe2(l.life, O_CLOEXEC) == 0;
+}
+
+int
+launcher_main(void)
+{
+	struct signalfd_siginfo info;
+
+	if (!launcher_setup())
+		return 1;
+	for (;;) {
+		struct pollfd p[2] = {
+			{ .fd = l.signals, .events = POLLIN },
+			{ .fd = l.ending ? -1 : HELPER_CHANNEL, .events = POLLIN },
+		};
+		/* Orphans may fork faster than one pass: look again soon. */
+		poll(p, 2, l.orphans ? 10 : -1);
+		while (read(l.signals, &info, sizeof(info)) > 0)
+			if (info.ssi_signo == SIGTERM)
+				end_all();
+		if (p[1].revents)
+			on_channel();
+		if (!reap() && l.ending)
+			return 0;
+	}
+}

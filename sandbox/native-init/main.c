@@ -1,0 +1,21 @@
+/*
+ * gatehouse-helper: the only program of ours that holds privileges.  One role
+ * by argument; refuses anything else, so starting it by hand is harmless.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "sandbox/native-init/helper.h"
+
+int
+main(int argc, char **argv)
+{
+	static const char usage[] =
+		"gatehouse-helper is started by gatehouse, not by hand\n";
+
+	if (argc == 2 && strcmp(argv[1], "launcher") == 0)
+		return launcher_main();
+	if (write(2, usage, sizeof(usage) - 1) < 0)
+		return 3;
+	return 2;
+}

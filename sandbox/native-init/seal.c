@@ -1,0 +1,123 @@
+/*
+ * The seal: what this launcher may do, read once from the first frame.  All
+ * that a later frame asks for is compared with it; nothing can widen it.
+ */
+#include <linux/filter.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sandbox/native-init/helper.h"
+
+/* A path inside, relative to the new root: no empty, "." or ".." component. */
+static bool
+target_ok(const char *path)
+{
+	if (*path == 0 || *path == '/')
+		return false;
+	while (*path) {
+		size_t n = strcspn(path, "/");
+		if (n == 0 || (n == 1 && path[0] == '.') ||
+		    (n == 2 && path[0] == '.' && path[1] == '.'))
+			return false;
+		path += n;
+		if (*path == '/' && *++path == 0)
+			return false;
+	}
+	return true;
+}
+
+static void
+parse_local(struct seal *seal, struct wire_in *in)
+{
+	seal->local = wire_get_u32(in) == 1;
+	seal->local_user = wire_get_u32(in) == 1;
+	seal->local_uid = wire_get_u32(in);
+	seal->local_gid = wire_get_u32(in);
+	uint32_t n = wire_get_u32(in);
+	if (n > HELPER_GROUPS_MAX) {
+		in->bad = true;
+		return;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		seal->local_groups[i] = wire_get_u32(in);
+	seal->local_ngroups = n;
+}
+
+static void
+parse_binds(struct seal *seal, struct wire_in *in)
+{
+	uint32_t n = wire_get_u32(in);
+
+	if (n > BOX_BINDS_MAX) {
+		in->bad = true;
+		return;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		struct seal_bind *bind = &seal->binds[i];
+		const char *source = wire_get_str(in);
+		const char *target = wire_get_str(in);
+		bind->writable = wire_get_u32(in) == 1;
+		if (source[0] != '/' || !target_ok(target))
+			in->bad = true;
+		bind->source = strdup(source);
+		bind->target = strdup(target);
+		if (!bind->source || !bind->target)
+			in->bad = true;
+	}
+	seal->nbinds = n;
+}
+
+static void
+parse_native(struct seal *seal, const void *data, size_t len)
+{
+	struct wire_in in = { data, len, false };
+	size_t filter_len;
+	struct stat st;
+
+	seal->uid = wire_get_u32(&in);
+	seal->gid = wire_get_u32(&in);
+	seal->state_dir = strdup(wire_get_str(&in));
+	seal->image = strdup(wire_get_str(&in));
+	seal->memory_max = wire_get_u64(&in);
+	seal->file_size_max = wire_get_u64(&in);
+	seal->tmp_max = wire_get_u64(&in);
+	seal->pids_max = wire_get_u32(&in);
+	seal->files_max = wire_get_u32(&in);
+	parse_binds(seal, &in);
+	const void *filter = wire_get_bytes(&in, &filter_len);
+	/* Host uid 0 is never what a sandbox runs as. */
+	if (!wire_in_end(&in) || seal->uid == 0 || seal->gid == 0 ||
+	    !seal->state_dir || seal->state_dir[0] != '/' || !seal->image ||
+	    filter_len == 0 || filter_len % sizeof(struct sock_filter) ||
+	    stat(seal->state_dir, &st) < 0 || !S_ISDIR(st.st_mode))
+		return;
+	seal->state_dev = st.st_dev;
+	seal->state_ino = st.st_ino;
+	seal->seccomp = malloc(filter_len);
+	if (!seal->seccomp)
+		return;
+	memcpy(seal->seccomp, filter, filter_len);
+	seal->seccomp_len = filter_len;
+	seal->native = true;
+}
+
+bool
+seal_parse(struct seal *seal, struct wire_in *in)
+{
+	size_t len;
+
+	if (seal->sealed)
+		return false;
+	seal->sealed = true;
+	parse_local(seal, in);
+	const void *native = wire_get_bytes(in, &len);
+	if (!wire_in_end(in)) {
+		seal->local = false;
+		return false;
+	}
+	if (len)
+		parse_native(seal, native, len);
+	return true;
+}
