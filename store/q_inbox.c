@@ -1,0 +1,224 @@
+/*
+ * Intake (rules 1.1 to 1.4, 1.8): events by key, edits of words not answered
+ * yet, the cursor, and the claims of the same transaction.
+ */
+#include "store/q.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+struct accept_job {
+	struct job job;
+	struct accept_req req;
+	struct inbox_event *events;
+	struct inbox_claim *claims;
+	int64_t *ids;			/* result */
+	struct run_claim *claimed;	/* result */
+};
+
+/*
+ * An edit of words that were not answered yet replaces them, wherever they
+ * are.  1: it did and the set wants a new run; 0: it is only recorded.
+ */
+static int
+edit_apply(const struct q *q, int64_t session, const struct inbox_event *e,
+	struct err *err)
+{
+	struct db_rows *rows = db_query(q->db, err, "SELECT id, entry FROM inbox"
+	    " WHERE session = ? AND msg_id = ? AND kind = ?"
+	    " AND state IN ('waiting', 'owned') ORDER BY id DESC LIMIT 1",
+	    DB_I(session), DB_S(e->ref_id), DB_I(INBOX_TURN));
+	int rc = rows ? db_next(rows, err) : -1;
+
+	if (rc != 1)
+		return rc;
+	int64_t id = db_col_int(rows, 0), entry = db_col_int(rows, 1);
+	db_end(rows);
+	if (entry != 0)
+		rc = q_transcript_words(q, entry, e->text ? e->text : "", err);
+	else
+		rc = db_run(q->db, err, "UPDATE inbox SET text = ? WHERE id = ?",
+		    DB_S(e->text), DB_I(id));
+	return rc == -1 ? -1 : 1;
+}
+
+/* 1: stored, 0: known already. */
+static int
+event_insert(const struct q *q, const struct accept_req *req, int64_t source,
+	int64_t session, const struct inbox_event *e, struct err *err)
+{
+	const char *state = e->kind == INBOX_TURN ? "waiting" : "recorded";
+
+	if (db_run(q->db, err, "INSERT INTO inbox(source, kind_name, event_id,"
+	    " kind, session, chat_id, thread_id, user_id, msg_id, ref_id, text,"
+	    " payload, sent_at, accepted_at, state)"
+	    " VALUES(?, ?, ?, ?, nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	    " ON CONFLICT DO NOTHING",
+	    DB_I(source), DB_S(e->kind_name), DB_S(e->event_id), DB_I(e->kind),
+	    DB_I(session), DB_S(e->chat_id), DB_S(e->thread_id),
+	    DB_S(e->user_id), DB_S(e->msg_id), DB_S(e->ref_id), DB_S(e->text),
+	    DB_S(e->payload), DB_I(e->sent_wall), DB_I(req->now_wall),
+	    DB_S(state)) == -1)
+		return -1;
+	return db_changes(q->db) == 1;
+}
+
+static const struct inbox_claim *
+claim_of(const struct accept_req *req, const char *key)
+{
+	for (size_t i = 0; i < req->nclaims; i++)
+		if (strcmp(req->claims[i].session_key, key) == 0)
+			return &req->claims[i];
+	return NULL;
+}
+
+/* *ret_fresh: something that wants an answer came for this session. */
+static int
+event_accept(struct accept_job *a, const struct q *q, int64_t source, size_t i,
+	const char **ret_fresh, struct err *err)
+{
+	const struct inbox_event *e = &a->events[i];
+	const struct inbox_claim *claim = claim_of(&a->req, e->session_key);
+	struct q_session s = { .id = 0 };
+
+	*ret_fresh = NULL;
+	if (e->session_key[0] != '\0' && q_session_need(q, &a->job,
+	    &(struct q_session_new){ .key = e->session_key, .source = source,
+		.chat_id = e->chat_id, .origin = claim ? claim->origin : NULL,
+		.now = a->req.now_wall }, &s, err) == -1)
+		return -1;
+	int rc = event_insert(q, &a->req, source, s.id, e, err);
+	if (rc != 1)
+		return rc;
+	a->ids[i] = db_last_id(q->db);
+	if (e->kind == INBOX_TURN)
+		*ret_fresh = e->session_key;
+	if (e->kind != INBOX_EDIT || s.id == 0 || !e->ref_id)
+		return 0;
+	rc = edit_apply(q, s.id, e, err);
+	if (rc == 1)
+		*ret_fresh = e->session_key;
+	return rc == -1 ? -1 : 0;
+}
+
+static int
+cursor_store(const struct q *q, const struct accept_req *req, int64_t source,
+	struct err *err)
+{
+	if (!req->cursor)
+		return 0;
+	return db_run(q->db, err, "UPDATE source SET cursor = ?, cursor_at = ?"
+	    " WHERE id = ?", DB_S(req->cursor), DB_I(req->now_wall),
+	    DB_I(source));
+}
+
+/* The way back may have changed: a claim brings the newest origin. */
+static int
+claim_accept(struct accept_job *a, const struct q *q, size_t i, bool fresh,
+	struct err *err)
+{
+	const struct inbox_claim *c = &a->claims[i];
+
+	a->claimed[i] = (struct run_claim){
+		.session_key = c->session_key, .session_id = "",
+	};
+	if (fresh && c->origin && db_run(q->db, err, "UPDATE session"
+	    " SET origin = ?, updated_at = ? WHERE profile = ? AND"
+	    " session_key = ?", DB_S(c->origin), DB_I(a->req.now_wall),
+	    DB_S(q->profile), DB_S(c->session_key)) == -1)
+		return -1;
+	if (!fresh || !c->run)
+		return 0;
+	return q_claim(q, &a->job, c->session_key, a->req.now_wall,
+	    &a->claimed[i], err);
+}
+
+static int
+accept_run(struct job *job, const struct q *q, struct err *err)
+{
+	struct accept_job *a = (struct accept_job *)job;
+	const struct accept_req *req = &a->req;
+	bool *fresh = job_alloc(job, req->nclaims + 1, sizeof(*fresh));
+	int64_t source;
+
+	a->ids = job_alloc(job, req->nevents, sizeof(*a->ids));
+	a->claimed = job_alloc(job, req->nclaims, sizeof(*a->claimed));
+	job->accept = (struct accept_result){ a->ids, a->claimed };
+	if (q_source(q, req->platform, req->account, &source, err) == -1)
+		return -1;
+	for (size_t i = 0; i < req->nevents; i++) {
+		const char *key;
+
+		if (event_accept(a, q, source, i, &key, err) == -1)
+			return -1;
+		const struct inbox_claim *c = key ? claim_of(req, key) : NULL;
+		if (c)
+			fresh[c - req->claims] = true;
+	}
+	if (cursor_store(q, req, source, err) == -1)
+		return -1;
+	for (size_t i = 0; i < req->nclaims; i++)
+		if (claim_accept(a, q, i, fresh[i], err) == -1)
+			return -1;
+	return 0;
+}
+
+static void
+event_copy(struct job *job, struct inbox_event *to, const struct inbox_event *e)
+{
+	*to = (struct inbox_event){
+		.kind = e->kind, .sent_wall = e->sent_wall,
+		.kind_name = job_key(job, "event kind", e->kind_name),
+		.event_id = job_key(job, "event id", e->event_id),
+		.session_key = job_key(job, "session key", e->session_key),
+		.chat_id = job_key(job, "chat id", e->chat_id),
+		.thread_id = job_key(job, "thread id", e->thread_id),
+		.user_id = job_key(job, "user id", e->user_id),
+		.msg_id = job_key(job, "message id", e->msg_id),
+		.ref_id = job_str(job, "reference", e->ref_id, JOB_KEY_MAX),
+		.text = job_str(job, "text", e->text, JOB_TEXT_MAX),
+		.payload = job_str(job, "payload", e->payload, JOB_BODY_MAX),
+	};
+	if (to->event_id[0] == '\0')
+		job_fail(job, ERR_INVALID, "accept: an event without an id");
+}
+
+struct op *
+store_accept(struct store *store, const struct accept_req *req,
+	store_accept_cb *cb, void *arg)
+{
+	static const struct job_type type = {
+		.name = "accept", .flags = JOB_WRITES | JOB_OPENS,
+		.result = JOB_ACCEPT, .run = accept_run,
+	};
+	struct accept_job *a = job_new(store, &type, sizeof(*a));
+	struct job *job = &a->job;
+
+	if (req->nevents > JOB_ROWS_MAX || req->nclaims > JOB_ROWS_MAX) {
+		job_fail(job, ERR_LIMIT, "accept: more than %d events or claims "
+		    "at once", JOB_ROWS_MAX);
+		return job_submit_accept(job, cb, arg);
+	}
+	a->events = job_alloc(job, req->nevents, sizeof(*a->events));
+	a->claims = job_alloc(job, req->nclaims, sizeof(*a->claims));
+	for (size_t i = 0; i < req->nevents; i++)
+		event_copy(job, &a->events[i], &req->events[i]);
+	for (size_t i = 0; i < req->nclaims; i++)
+		a->claims[i] = (struct inbox_claim){
+			.run = req->claims[i].run,
+			.session_key = job_key(job, "session key",
+			    req->claims[i].session_key),
+			.origin = job_str(job, "origin", req->claims[i].origin,
+			    JOB_TEXT_MAX),
+		};
+	a->req = (struct accept_req){
+		.platform = job_key(job, "platform", req->platform),
+		.account = job_key(job, "account", req->account),
+		.cursor = job_str(job, "cursor", req->cursor, JOB_KEY_MAX),
+		.events = a->events, .nevents = req->nevents,
+		.claims = a->claims, .nclaims = req->nclaims,
+		.now_wall = req->now_wall,
+	};
+	return job_submit_accept(job, cb, arg);
+}
