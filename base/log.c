@@ -120,7 +120,7 @@ add_ctx(struct buf *raw, const struct log_ctx *ctx)
 }
 
 /* A text too long to be formatted loses its end at a word, not in a secret. */
-static void
+static void __attribute__((format(printf, 2, 0)))
 add_text(struct buf *raw, const char *fmt, va_list ap)
 {
 	char text[RAW_MAX / 2];
