@@ -1,0 +1,30 @@
+/* Every command, one row each. An entry point is written by whoever owns it. */
+#include "base/mem.h"
+#include "gateway/cli.h"
+#include "gateway/config_cmd.h"
+#include "gateway/version.h"
+
+const struct cli_option cli_global_options[] = {
+	{ "home", 0, "DIR", "state directory (GATEHOUSE_HOME, ~/.gatehouse)" },
+	{ "config", 0, "FILE", "configuration instead of DIR/config.yaml" },
+	{ "log-level", 0, "LEVEL", "error, warn, info, debug or trace" },
+	{ "verbose", 'v', NULL, "same as --log-level debug" },
+	{ "help", 'h', NULL, "this text" },
+	{ NULL, 0, NULL, NULL },
+};
+
+static const struct cli_option check_options[] = {
+	{ "effective", 0, NULL, "print every value in force and where it is from" },
+	{ "json", 0, NULL, "print messages and values as JSON" },
+	{ NULL, 0, NULL, NULL },
+};
+
+const struct cli_command cli_commands[] = {
+	{ "config check", "[FILE]", 0, 1, "Check the configuration.",
+	  check_options, 0, config_check_main },
+	{ "config path", "", 0, 0, "Print where the configuration is looked for.",
+	  NULL, 0, config_path_main },
+	{ "version", "", 0, 0, "Print the version.", NULL,
+	  CLI_STANDALONE, version_main },
+};
+const size_t cli_ncommands = ARRAY_LEN(cli_commands);

@@ -1,0 +1,177 @@
+/* What no single value shows: keys that need or contradict each other. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "gateway/config_priv.h"
+#include "gateway/env.h"
+
+static void
+fail(struct config_reader *r, const char *path, const char *why)
+{
+	const struct config_key *key = config_key_find(path);
+	const struct config_origin *at = config_origin_of(r->cfg, key);
+
+	report_add(r->rep, REPORT_ERROR,
+		at->source == CONFIG_FILE ? r->cfg->path :
+		at->source == CONFIG_DOTENV ? r->in->dotenv_file : NULL,
+		at->line, 0, "%s: %s", path, why);
+}
+
+static void
+warn(struct config_reader *r, const char *path, const char *why)
+{
+	const struct config_origin *at = config_origin_of(r->cfg,
+		config_key_find(path));
+
+	report_add(r->rep, REPORT_WARN,
+		at->source == CONFIG_FILE ? r->cfg->path :
+		at->source == CONFIG_DOTENV ? r->in->dotenv_file : NULL,
+		at->line, 0, "%s: %s", path, why);
+}
+
+/* model.key_env names a variable: its value becomes the key. */
+static void
+check_model_key(struct config_reader *r)
+{
+	struct config *cfg = r->cfg;
+	const char *name = cfg->model.key_env;
+	const char *value;
+
+	if (!*name)
+		return;
+	if (!env_name_valid(name, strlen(name))) {
+		fail(r, "model.key_env", "expected the name of a variable");
+		return;
+	}
+	if (*cfg->model.api_key) {
+		fail(r, "model.key_env", "model.api_key is set too: keep one");
+		return;
+	}
+	value = config_look(r, name, NULL);
+	if (!value) {
+		CLEANUP_FREE char *why = mem_printf("the variable %s is not set",
+			name);
+
+		fail(r, "model.key_env", why);
+		return;
+	}
+	mem_free(cfg->model.api_key);
+	cfg->model.api_key = mem_str(value);
+}
+
+static void
+check_model(struct config_reader *r)
+{
+	const struct config *cfg = r->cfg;
+	const char *provider = cfg->model.provider;
+
+	check_model_key(r);
+	if (strcmp(provider, "custom") == 0 && !*cfg->model.base_url)
+		fail(r, "model.provider", "custom needs model.base_url");
+	if (strcmp(provider, "openrouter") == 0 && !*cfg->model.api_key &&
+	    !*cfg->keys.openrouter)
+		fail(r, "model.provider", "openrouter needs OPENROUTER_API_KEY");
+	if (strcmp(provider, "openai") == 0 && !*cfg->model.api_key &&
+	    !*cfg->keys.openai)
+		fail(r, "model.provider", "openai needs OPENAI_API_KEY");
+	if (*cfg->model.base_url && !*cfg->model.name)
+		fail(r, "model.base_url", "model.default must name the model too");
+}
+
+/* "<digits>:<secret>"; the value itself never goes into a message. */
+static bool
+telegram_token_valid(const char *token)
+{
+	size_t digits = strspn(token, "0123456789");
+	const char *secret = token + digits + 1;
+
+	return digits && token[digits] == ':' && strlen(secret) >= 8 &&
+		secret[strspn(secret, "abcdefghijklmnopqrstuvwxyz"
+			"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")] == '\0';
+}
+
+static bool
+has(const struct config_list *list, const char *word)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (strcmp(list->items[i], word) == 0)
+			return true;
+	return false;
+}
+
+static void
+check_telegram(struct config_reader *r)
+{
+	const struct config *cfg = r->cfg;
+
+	if (config_is_set(cfg, "platforms.telegram.enabled") &&
+	    cfg->telegram.enabled && !*cfg->telegram.token)
+		fail(r, "platforms.telegram.enabled",
+			"there is no token: set TELEGRAM_BOT_TOKEN");
+	if (!*cfg->telegram.token || !cfg->telegram.enabled)
+		return;
+	if (!telegram_token_valid(cfg->telegram.token))
+		fail(r, "platforms.telegram.token",
+			"expected the form 123456789:AbC... that @BotFather gives");
+	if (!cfg->telegram.allowed_users.n && !cfg->telegram.allow_all_users &&
+	    !cfg->telegram.group_allowed_users.n &&
+	    !cfg->telegram.group_allowed_chats.n &&
+	    !cfg->gateway.allowed_users.n && !cfg->gateway.allow_all_users)
+		warn(r, "platforms.telegram.allowed_users",
+			"the list is empty: nobody may talk to the bot "
+			"(set TELEGRAM_ALLOWED_USERS)");
+	if (cfg->telegram.allow_all_users || cfg->gateway.allow_all_users ||
+	    has(&cfg->telegram.allowed_users, "*") ||
+	    has(&cfg->gateway.allowed_users, "*"))
+		warn(r, "platforms.telegram.allowed_users",
+			"everybody may talk to the bot");
+}
+
+/* SOURCE:TARGET or SOURCE:TARGET:rw|ro, both absolute. */
+static bool
+bind_valid(const char *bind)
+{
+	const char *colon = strchr(bind, ':');
+	const char *mode = colon ? strchr(colon + 1, ':') : NULL;
+
+	return bind[0] == '/' && colon && colon[1] == '/' && !strstr(bind, "/../") &&
+		(!mode || strcmp(mode, ":rw") == 0 || strcmp(mode, ":ro") == 0);
+}
+
+static void
+check_sandbox(struct config_reader *r)
+{
+	const struct config *cfg = r->cfg;
+
+	for (size_t i = 0; i < cfg->native.binds.n; i++)
+		if (!bind_valid(cfg->native.binds.items[i]))
+			fail(r, "native.binds",
+				"expected /host/path:/path/inside or ...:rw");
+	for (size_t i = 0; i < cfg->terminal.env_passthrough.n; i++) {
+		const char *name = cfg->terminal.env_passthrough.items[i];
+
+		if (!env_name_valid(name, strlen(name)))
+			fail(r, "terminal.env_passthrough",
+				"expected names of variables");
+		else if (env_name_secret(name, strlen(name)))
+			fail(r, "terminal.env_passthrough",
+				"a credential can't be passed to commands");
+	}
+	if (cfg->terminal.timeout > cfg->terminal.timeout_max)
+		fail(r, "terminal.timeout",
+			"longer than terminal.max_foreground_timeout");
+	for (size_t i = 0; i < cfg->command_allowlist.n; i++)
+		if (strcmp(cfg->command_allowlist.items[i], "*") == 0)
+			fail(r, "command_allowlist", "* can't be allowed for always");
+	if (config_look(r, "MESSAGING_CWD", NULL))
+		report_add(r->rep, REPORT_WARN, NULL, 0, 0,
+			"MESSAGING_CWD is no longer used: set terminal.cwd");
+}
+
+void
+config_check(struct config_reader *r)
+{
+	check_model(r);
+	check_telegram(r);
+	check_sandbox(r);
+}

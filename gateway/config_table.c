@@ -1,0 +1,323 @@
+#include "gateway/config_table.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "gateway/config.h"
+
+#define AT(field) offsetof(struct config, field)
+#define DAY 86400
+#define YEAR (366 * DAY)
+#define GIB (1024LL * 1024 * 1024)
+#define MIB (1024LL * 1024)
+
+const struct config_key config_keys[] = {
+	{ "_config_version", NULL, CONFIG_INT, AT(version), "0", 0, 9999, NULL,
+	  NULL, 0, "Version of this file's defaults; written by gatehouse." },
+
+	{ "model.default", "model.model", CONFIG_STR, AT(model.name), "", 0, 0,
+	  NULL, NULL, 0, "Name of the model, as the server calls it." },
+	{ "model.provider", NULL, CONFIG_ENUM, AT(model.provider), "auto", 0, 0,
+	  "auto|custom|openrouter|openai|demo", NULL, 0,
+	  "Where the model is: auto follows base_url and the keys that are set; "
+	  "demo is the built-in stand-in." },
+	{ "model.base_url", NULL, CONFIG_URL, AT(model.base_url), "", 0, 0, NULL,
+	  NULL, 0, "Root of an OpenAI-compatible API; it usually ends in /v1." },
+	{ "model.api_key", NULL, CONFIG_STR, AT(model.api_key), "", 0, 0, NULL,
+	  NULL, CONFIG_SECRET, "Key for base_url. Better in .env: see key_env." },
+	{ "model.key_env", "model.api_key_env", CONFIG_STR, AT(model.key_env), "",
+	  0, 0, NULL, NULL, 0, "Name of the variable that holds the key." },
+	{ "model.max_tokens", NULL, CONFIG_INT, AT(model.max_tokens), "0", 0,
+	  10000000, NULL, NULL, 0, "Longest answer in tokens; 0: the server's own." },
+	{ NULL, NULL, CONFIG_STR, AT(keys.openrouter), "", 0, 0, NULL,
+	  "OPENROUTER_API_KEY", CONFIG_SECRET,
+	  "Used for openrouter.ai if config.yaml names no model server." },
+	{ NULL, NULL, CONFIG_STR, AT(keys.openai), "", 0, 0, NULL,
+	  "OPENAI_API_KEY", CONFIG_SECRET,
+	  "Used for api.openai.com if neither config.yaml nor OPENROUTER_API_KEY "
+	  "names a model server." },
+	{ NULL, NULL, CONFIG_URL, AT(keys.openai_base_url), "", 0, 0, NULL,
+	  "OPENAI_BASE_URL", 0, "Another server for OPENAI_API_KEY." },
+
+	{ "agent.max_turns", NULL, CONFIG_INT, AT(agent.max_turns), "90", 1, 1000,
+	  NULL, "HERMES_MAX_ITERATIONS", 0, "Model calls in one run." },
+	{ "agent.api_max_retries", NULL, CONFIG_INT, AT(agent.api_max_retries), "3",
+	  0, 20, NULL, NULL, 0, "Retries of a failed model call." },
+	{ "agent.system_prompt", NULL, CONFIG_STR, AT(agent.system_prompt), "", 0,
+	  0, NULL, NULL, 0, "Text put before the built-in system prompt." },
+	{ "agent.restart_drain_timeout", NULL, CONFIG_SECONDS,
+	  AT(agent.restart_drain_timeout), "10", 0, 3600, NULL,
+	  "HERMES_RESTART_DRAIN_TIMEOUT", 0,
+	  "How long a stopping gateway lets runs finish." },
+
+	{ "terminal.backend", NULL, CONFIG_STR, AT(terminal.backend), "", 0, 0, NULL,
+	  "TERMINAL_ENV", CONFIG_SAFETY | CONFIG_FILE_WINS,
+	  "Where commands run; empty: native. `local` here means the operator's "
+	  "own console only." },
+	{ "terminal.cwd", NULL, CONFIG_STR, AT(terminal.cwd), ".", 0, 0, NULL,
+	  "TERMINAL_CWD", CONFIG_SAFETY | CONFIG_FILE_WINS,
+	  "First directory of commands on backend local." },
+	{ "terminal.timeout", NULL, CONFIG_SECONDS, AT(terminal.timeout), "180", 1,
+	  DAY, NULL, "TERMINAL_TIMEOUT", CONFIG_SAFETY | CONFIG_FILE_WINS,
+	  "Time limit of a command that asks for none." },
+	{ "terminal.max_foreground_timeout", NULL, CONFIG_SECONDS,
+	  AT(terminal.timeout_max), "600", 1, DAY, NULL,
+	  "TERMINAL_MAX_FOREGROUND_TIMEOUT", CONFIG_SAFETY | CONFIG_FILE_WINS,
+	  "Highest time limit that a command may ask for." },
+	{ "terminal.lifetime_seconds", NULL, CONFIG_INT, AT(terminal.lifetime_s),
+	  "300", 0, YEAR, NULL, "TERMINAL_LIFETIME_SECONDS",
+	  CONFIG_SAFETY | CONFIG_FILE_WINS,
+	  "Idle seconds until a sandbox is torn down; 0: never." },
+	{ "terminal.native_image", NULL, CONFIG_PATH, AT(terminal.native_image), "",
+	  0, 0, NULL, "TERMINAL_NATIVE_IMAGE", CONFIG_SAFETY | CONFIG_FILE_WINS,
+	  "Directory of a root file system for backend native; empty: the host's "
+	  "own system, read-only." },
+	{ "terminal.env_passthrough", NULL, CONFIG_LIST,
+	  AT(terminal.env_passthrough), "", 0, 0, NULL, NULL, CONFIG_SAFETY,
+	  "Names of variables that commands may see; credentials can't be passed." },
+
+	{ "gateway.terminal_backend", NULL, CONFIG_STR, AT(gateway.terminal_backend),
+	  "", 0, 0, NULL, NULL, CONFIG_SAFETY,
+	  "Backend of every session that comes from a platform; wins over "
+	  "terminal.backend. Only here does `local` count for them." },
+	{ "gateway.sandbox_image", NULL, CONFIG_STR, AT(gateway.sandbox_image), "", 0,
+	  0, NULL, NULL, CONFIG_SAFETY, "Image for gateway.terminal_backend." },
+	{ "gateway.sandbox_lifetime", NULL, CONFIG_INT,
+	  AT(gateway.sandbox_lifetime_s), "", 0, YEAR, NULL, NULL, CONFIG_SAFETY,
+	  "Idle seconds until such a sandbox is torn down; 0: never; absent: "
+	  "terminal.lifetime_seconds." },
+	{ "gateway.allowed_users", NULL, CONFIG_IDS, AT(gateway.allowed_users), "", 0,
+	  0, NULL, "GATEWAY_ALLOWED_USERS", CONFIG_SAFETY,
+	  "User ids that may talk on every platform." },
+	{ "gateway.allow_all_users", NULL, CONFIG_BOOL, AT(gateway.allow_all_users),
+	  "false", 0, 0, NULL, "GATEWAY_ALLOW_ALL_USERS", CONFIG_SAFETY,
+	  "Everybody may talk on every platform that has no list of its own." },
+
+	{ "platforms.telegram.enabled", NULL, CONFIG_BOOL, AT(telegram.enabled),
+	  "true", 0, 0, NULL, NULL, CONFIG_SAFETY,
+	  "Serve Telegram if there is a token." },
+	{ "platforms.telegram.token", "platforms.telegram.bot_token", CONFIG_STR,
+	  AT(telegram.token), "", 0, 0, NULL, "TELEGRAM_BOT_TOKEN",
+	  CONFIG_SECRET | CONFIG_SAFETY, "Bot token from @BotFather." },
+	{ "platforms.telegram.base_url", NULL, CONFIG_URL, AT(telegram.base_url),
+	  "https://api.telegram.org", 0, 0, NULL, NULL, CONFIG_SAFETY,
+	  "Root of the Bot API, with or without a trailing /bot." },
+	{ "platforms.telegram.allowed_users", "platforms.telegram.allow_from",
+	  CONFIG_IDS, AT(telegram.allowed_users), "", 0, 0, NULL,
+	  "TELEGRAM_ALLOWED_USERS", CONFIG_SAFETY,
+	  "User ids that may talk; empty: nobody." },
+	{ "platforms.telegram.allow_all_users", NULL, CONFIG_BOOL,
+	  AT(telegram.allow_all_users), "false", 0, 0, NULL,
+	  "TELEGRAM_ALLOW_ALL_USERS", CONFIG_SAFETY, "Everybody may talk." },
+	{ "platforms.telegram.group_allowed_users",
+	  "platforms.telegram.group_allow_from", CONFIG_IDS,
+	  AT(telegram.group_allowed_users), "", 0, 0, NULL,
+	  "TELEGRAM_GROUP_ALLOWED_USERS", CONFIG_SAFETY,
+	  "User ids that may talk in groups only." },
+	{ "platforms.telegram.group_allowed_chats", NULL, CONFIG_IDS,
+	  AT(telegram.group_allowed_chats), "", 0, 0, NULL,
+	  "TELEGRAM_GROUP_ALLOWED_CHATS", CONFIG_SAFETY,
+	  "Group ids in which every member may talk." },
+	{ "platforms.telegram.require_mention", NULL, CONFIG_BOOL,
+	  AT(telegram.require_mention), "false", 0, 0, NULL,
+	  "TELEGRAM_REQUIRE_MENTION", CONFIG_SAFETY,
+	  "In groups only messages that address the bot count." },
+
+	{ "approvals.mode", NULL, CONFIG_ENUM, AT(approvals.mode), "manual", 0, 0,
+	  "manual|smart|off", NULL, CONFIG_SAFETY,
+	  "Who decides about risky commands." },
+	{ "approvals.timeout", NULL, CONFIG_SECONDS, AT(approvals.timeout), "60", 5,
+	  YEAR, NULL, NULL, CONFIG_SAFETY,
+	  "How long a question on the console waits; silence means no." },
+	{ "approvals.gateway_timeout", NULL, CONFIG_SECONDS,
+	  AT(approvals.gateway_timeout), "300", 5, YEAR, NULL, NULL, CONFIG_SAFETY,
+	  "How long a question in a chat waits; silence means no." },
+	{ "approvals.in_sandbox", NULL, CONFIG_ENUM, AT(approvals.in_sandbox),
+	  "allow", 0, 0, "allow|ask", NULL, CONFIG_SAFETY,
+	  "ask: also isolated sandboxes ask about risky commands." },
+	{ "approvals.deny", NULL, CONFIG_LIST, AT(approvals.deny), "", 0, 0, NULL,
+	  NULL, CONFIG_SAFETY, "Patterns of commands that never run." },
+	{ "approvals.approvers", NULL, CONFIG_IDS, AT(approvals.approvers), "", 0, 0,
+	  NULL, NULL, CONFIG_SAFETY,
+	  "User ids that may approve; empty: whoever asked." },
+	{ "command_allowlist", NULL, CONFIG_LIST, AT(command_allowlist), "", 0, 0,
+	  NULL, NULL, CONFIG_SAFETY, "Rules that were approved for always." },
+
+	{ "display.busy_input_mode", NULL, CONFIG_ENUM, AT(display.busy_input_mode),
+	  "interrupt", 0, 0, "interrupt|queue", "HERMES_GATEWAY_BUSY_INPUT_MODE", 0,
+	  "What a new message does to a run under way." },
+	{ "streaming.enabled", "gateway.streaming.enabled", CONFIG_BOOL,
+	  AT(streaming.enabled), "false", 0, 0, NULL, NULL, 0,
+	  "Show the answer while it grows, by editing the message." },
+	{ "streaming.edit_interval", "gateway.streaming.edit_interval",
+	  CONFIG_SECONDS, AT(streaming.edit_interval), "0.8", 0, 60, NULL, NULL, 0,
+	  "Least time between two edits." },
+	{ "streaming.buffer_threshold", "gateway.streaming.buffer_threshold",
+	  CONFIG_INT, AT(streaming.buffer_threshold), "24", 1, 4096, NULL, NULL, 0,
+	  "New characters that make an edit worth it." },
+	{ "streaming.cursor", "gateway.streaming.cursor", CONFIG_STR,
+	  AT(streaming.cursor), " ▉", 0, 0, NULL, NULL, 0,
+	  "Mark at the end of an unfinished answer." },
+
+	{ "native.uid", NULL, CONFIG_INT, AT(native.uid), "64500", 1, 4294967293,
+	  NULL, NULL, CONFIG_SAFETY, "User id of commands when gatehouse runs as "
+	  "root; must not be in use." },
+	{ "native.minimum", NULL, CONFIG_ENUM, AT(native.minimum), "full", 0, 0,
+	  "full|landlock", NULL, CONFIG_SAFETY,
+	  "Least isolation that is accepted." },
+	{ "native.network", NULL, CONFIG_ENUM, AT(native.network), "none", 0, 0,
+	  "none|filtered|full", NULL, CONFIG_SAFETY,
+	  "Network of commands." },
+	{ "native.binds", NULL, CONFIG_LIST, AT(native.binds), "", 0, 0, NULL, NULL,
+	  CONFIG_SAFETY, "Host paths shown inside: SOURCE:TARGET, read-only, or "
+	  "SOURCE:TARGET:rw." },
+	{ "native.memory_max", NULL, CONFIG_SIZE, AT(native.memory_max), "2G",
+	  16 * MIB, 1024 * GIB, NULL, NULL, CONFIG_SAFETY, "Memory of a sandbox." },
+	{ "native.pids_max", NULL, CONFIG_INT, AT(native.pids_max), "256", 8, 100000,
+	  NULL, NULL, CONFIG_SAFETY, "Processes of a sandbox." },
+	{ "native.files_max", NULL, CONFIG_INT, AT(native.files_max), "1024", 16,
+	  1000000, NULL, NULL, CONFIG_SAFETY, "Open files of a process." },
+	{ "native.file_size_max", NULL, CONFIG_SIZE, AT(native.file_size_max), "4G",
+	  MIB, 1024 * GIB, NULL, NULL, CONFIG_SAFETY, "Largest file." },
+	{ "native.tmp_max", NULL, CONFIG_SIZE, AT(native.tmp_max), "512M", MIB,
+	  64 * GIB, NULL, NULL, CONFIG_SAFETY, "Size of the private /tmp." },
+	{ "local.user", NULL, CONFIG_STR, AT(local.user), "", 0, 0, NULL, NULL,
+	  CONFIG_SAFETY, "User that commands of backend local run as; must be "
+	  "written when gatehouse runs as root." },
+
+	{ "network.proxy", NULL, CONFIG_STR, AT(network.proxy), "", 0, 0, NULL,
+	  "HTTPS_PROXY https_proxy ALL_PROXY all_proxy",
+	  CONFIG_SECRET | CONFIG_SAFETY,
+	  "Proxy of gatehouse's own traffic: http://..., socks5h://..." },
+	{ "network.no_proxy", NULL, CONFIG_STR, AT(network.no_proxy), "", 0, 0, NULL,
+	  "NO_PROXY no_proxy", CONFIG_SAFETY, "Hosts that are reached directly." },
+	{ "network.ca_file", NULL, CONFIG_PATH, AT(network.ca_file), "", 0, 0, NULL,
+	  "SSL_CERT_FILE", CONFIG_SAFETY, "Certificates to trust instead of the "
+	  "system's." },
+
+	{ "tool_output.max_bytes", NULL, CONFIG_INT, AT(tool_output.max_bytes),
+	  "50000", 1000, 1000000, NULL, NULL, 0,
+	  "Bytes of a command's output that the model sees." },
+	{ "delivery.unknown", NULL, CONFIG_ENUM, AT(delivery.unknown), "ask", 0, 0,
+	  "ask|repeat_labelled", NULL, 0,
+	  "After a send whose outcome is unknown: say so with a resend button, or "
+	  "send again with a label." },
+	{ "logging.level", NULL, CONFIG_ENUM, AT(logging.level), "info", 0, 0,
+	  "error|warn|info|debug|trace", NULL, 0, "How much is logged." },
+	{ "timezone", NULL, CONFIG_STR, AT(timezone), "", 0, 0, NULL,
+	  "HERMES_TIMEZONE", 0,
+	  "Zone of times shown to people, e.g. Europe/Berlin; empty: the host's." },
+};
+const size_t config_nkeys = ARRAY_LEN(config_keys);
+
+const struct config_key *
+config_key_find(const char *path)
+{
+	for (size_t i = 0; i < config_nkeys; i++) {
+		const struct config_key *key = &config_keys[i];
+
+		if (key->path && strcmp(key->path, path) == 0)
+			return key;
+		if (key->alias && strcmp(key->alias, path) == 0)
+			return key;
+	}
+	return NULL;
+}
+
+const char *
+config_key_name(const struct config_key *key)
+{
+	return key->path ? key->path : key->env;
+}
+
+const char *const config_platforms[] = {
+#define PLATFORM(name) #name,
+#include "platforms/list.h"
+#undef PLATFORM
+};
+const size_t config_nplatforms = ARRAY_LEN(config_platforms);
+
+/* path begins with word and ends there or goes on with a dot. */
+static bool
+begins_with(const char *path, const char *word)
+{
+	size_t len = strlen(word);
+
+	return strncmp(path, word, len) == 0 && (!path[len] || path[len] == '.');
+}
+
+char *
+config_canonical(const char *path)
+{
+	const char *rest = path;
+
+	if (begins_with(rest, "gateway.platforms"))
+		rest += strlen("gateway.");
+	if (begins_with(rest, "platforms") && rest[strlen("platforms")])
+		rest += strlen("platforms.");
+	for (size_t i = 0; i < config_nplatforms; i++) {
+		const char *name = config_platforms[i];
+		const char *tail;
+
+		if (!begins_with(rest, name))
+			continue;
+		tail = rest + strlen(name);
+		if (begins_with(tail, ".extra"))
+			tail += strlen(".extra");
+		return mem_printf("platforms.%s%s", name, tail);
+	}
+	if (begins_with(path, "gateway.platforms"))
+		return mem_str(path + strlen("gateway."));
+	return mem_str(path);
+}
+
+static bool
+below(const char *path, const char *section)
+{
+	size_t len = strlen(section);
+
+	return path && strncmp(path, section, len) == 0 && path[len] == '.';
+}
+
+bool
+config_is_section(const char *path)
+{
+	for (size_t i = 0; i < config_nkeys; i++)
+		if (below(config_keys[i].path, path) ||
+		    below(config_keys[i].alias, path))
+			return true;
+	return false;
+}
+
+bool
+config_is_safety(const char *path)
+{
+	CLEANUP_FREE char *section = mem_str(path);
+	const struct config_key *key = config_key_find(path);
+	char *dot;
+
+	if (key)
+		return key->flags & CONFIG_SAFETY;
+	while ((dot = strrchr(section, '.'))) {
+		*dot = '\0';
+		for (size_t i = 0; i < config_nkeys; i++)
+			if (config_keys[i].flags & CONFIG_SAFETY &&
+			    below(config_keys[i].path, section))
+				return true;
+	}
+	return false;
+}
+
+void
+config_each_env(const struct config_key *key,
+	void (*cb)(void *arg, const char *name), void *arg)
+{
+	for (const char *p = key->env; p && *p; ) {
+		size_t len = strcspn(p, " ");
+		CLEANUP_FREE char *name = mem_strn(p, len);
+
+		cb(arg, name);
+		p += len;
+		p += *p == ' ';
+	}
+}

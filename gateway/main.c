@@ -1,0 +1,115 @@
+/*
+ * The order matters: argv; then the launcher, before any thread and before any
+ * secret is read; then .env and config.yaml; then the command.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/redact.h"
+#include "gateway/cli.h"
+#include "gateway/env.h"
+
+extern char **environ;
+
+/* A descriptor opened later must never become 0, 1 or 2. */
+static void
+hold_standard_fds(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd > STDERR_FILENO)
+		close(fd);
+}
+
+static int
+set_log_level(const struct cli_ctx *ctx)
+{
+	const char *name = cli_option(ctx, "log-level");
+	enum log_level level = LOG_INFO;
+
+	if (!name && cli_option(ctx, "verbose"))
+		name = "debug";
+	if (!name && ctx->config)
+		name = ctx->config->logging.level;
+	if (name && !log_level_parse(name, &level)) {
+		cli_complain("--log-level: expected error, warn, info, debug or trace");
+		return CLI_USAGE;
+	}
+	log_open(STDERR_FILENO, level);
+	return -1;
+}
+
+/* -1: go on. */
+static int
+prepare(struct cli_ctx *ctx)
+{
+	unsigned needs = ctx->command->needs;
+	struct report rep;
+	struct err err;
+
+	if (needs & CLI_STANDALONE)
+		return -1;
+	if (home_find(&ctx->home, cli_option(ctx, "home"), ctx->environ, &err) ||
+	    (needs & CLI_NEEDS_HOME && home_create(&ctx->home, &err))) {
+		cli_complain("%s", err.text);
+		return CLI_CONFIG;
+	}
+	if (ctx->home.tightened)
+		cli_complain("others could enter %s: its mode is 0700 now",
+			ctx->home.dir);
+	if (!(needs & CLI_NEEDS_CONFIG))
+		return set_log_level(ctx);
+	report_init(&rep);
+	ctx->config = cli_load_config(ctx, NULL, &rep);
+	cli_print_report(&rep, false);
+	report_done(&rep);
+	if (!ctx->config)
+		return CLI_CONFIG;
+	env_hide_secrets(environ);
+	return set_log_level(ctx);
+}
+
+/*
+ * Lost output is a failure; a reader that has seen enough (head) is none.
+ */
+static int
+finish_output(int status)
+{
+	bool failed = fflush(stdout) != 0;
+	int error = failed ? errno : 0;
+
+	if ((failed || ferror(stdout)) && error != EPIPE && error != 0) {
+		cli_complain("can't write the output: %s", strerror(error));
+		return status ? status : CLI_FAIL;
+	}
+	return status;
+}
+
+int
+main(int argc, char **argv)
+{
+	struct cli_ctx ctx = { .environ = (const char *const *)environ };
+	int status;
+
+	hold_standard_fds();
+	signal(SIGPIPE, SIG_IGN);
+	status = cli_parse(&ctx, argc, argv);
+	if (status < 0)
+		status = prepare(&ctx);
+	if (status < 0)
+		status = ctx.command->main(&ctx);
+	status = finish_output(status);
+	config_free(&ctx.config);
+	home_done(&ctx.home);
+	redact_clear();
+	return status;
+}
