@@ -1,0 +1,97 @@
+#!/bin/sh
+# The built program from outside: exit statuses, streams, hints. Prints TAP.
+bin=$TOP_BUILDDIR/gatehouse
+dir=$(mktemp -d) || exit 99
+trap 'rm -rf "$dir"' EXIT
+GATEHOUSE_HOME=$dir/home; export GATEHOUSE_HOME
+unset OPENAI_API_KEY OPENROUTER_API_KEY TELEGRAM_BOT_TOKEN TELEGRAM_ALLOWED_USERS
+n=0
+
+# check NAME STATUS STDOUT-PATTERN STDERR-PATTERN ARG...  ("" = must be empty)
+check() {
+	name=$1 want=$2 out=$3 err=$4; shift 4
+	n=$((n + 1))
+	"$bin" "$@" >"$dir/out" 2>"$dir/err" </dev/null
+	got=$?
+	ok=ok
+	[ $got -eq "$want" ] || { ok='not ok'; echo "# status $got, not $want" >&2; }
+	for s in out err; do
+		eval "pattern=\$$s"
+		if [ -z "$pattern" ]; then
+			[ ! -s "$dir/$s" ] || { ok='not ok'; echo "# $s not empty" >&2; }
+		else
+			grep -q -e "$pattern" "$dir/$s" ||
+				{ ok='not ok'; echo "# $s lacks $pattern" >&2; }
+		fi
+	done
+	[ "$ok" = ok ] || sed 's/^/# /' "$dir/out" "$dir/err" >&2
+	echo "$ok $n - $name"
+}
+
+check 'version prints one line' 0 '^gatehouse [0-9]' '' version
+check 'help goes to stdout' 0 'usage: gatehouse COMMAND' '' --help
+check 'help of a group' 0 'config check' '' config --help
+check 'help of a command names its options' 0 '--effective' '' config check --help
+check 'help before the command' 0 '--effective' '' -h config check
+check 'help of nonsense' 2 '' "unknown command 'zzz'" zzz --help
+check 'no command' 2 '' 'usage:'
+check 'a group alone' 2 '' 'config check' config
+check 'unknown command with a hint' 2 '' 'did you mean .gatehouse version.' verson
+check 'unknown subcommand with a hint' 2 '' 'gatehouse config check' config chek
+check 'unknown option with a hint' 2 '' 'did you mean --json' config check --jsn
+check 'option of another command' 2 '' 'unknown option --json' --json version
+check 'option without its value' 2 '' 'needs a value' config check --config
+check 'flag with a value' 2 '' 'takes no value' config check --json=1
+check 'option given twice' 2 '' 'twice' --home a --home b version
+check 'too many arguments' 2 '' 'too many' version now
+check 'bad log level' 2 '' 'expected error, warn' --log-level loud config path
+check 'absent file is defaults' 0 'defaults are used' '' config check
+check 'absent named file' 78 '' 'does not exist' config check "$dir/none"
+check 'the path' 0 '/home/config.yaml$' '' config path
+check 'double dash ends options' 2 '' "too many arguments: '--json'" version -- --json
+[ ! -e "$dir/home" ]; s=$?; n=$((n + 1))
+[ $s = 0 ] && echo "ok $n - looking creates nothing" || echo "not ok $n - looking creates nothing"
+
+mkdir -m 700 "$dir/home"
+printf 'gateway:\n  allow_al_users: true\n' >"$dir/home/config.yaml"
+check 'a bad safety key' 78 '' 'config.yaml:2:3: error: .*allow_all_users' config check
+check 'the same as JSON' 78 '"ok":[[:space:]]*false' '' config check --json
+printf 'telegram:\n\ttoken: x\n  allowed_users: [1001]\n' >"$dir/home/config.yaml"
+check 'a tab' 78 '' 'config.yaml:2:1: error: a tab' config check
+printf 'telegram: {allowed_users: [1001]}\n' >"$dir/home/config.yaml"
+check 'a good file' 0 ': ok$' '' config check
+check 'values in force' 0 'allowed_users = \[1001\]  (config.yaml:1)' '' \
+	config check --effective
+OPENAI_API_KEY=sk-very-secret-value; export OPENAI_API_KEY
+check 'secrets stay hidden' 0 '^OPENAI_API_KEY = (set)' '' config check --effective
+n=$((n + 1))
+grep -q very-secret "$dir/out" && echo "not ok $n - no secret" || echo "ok $n - no secret"
+unset OPENAI_API_KEY
+
+# A reader that closes early: quiet, and no failure.
+n=$((n + 1))
+i=0 bad=0
+while [ $i -lt 20 ]; do
+	{ "$bin" config check --effective 2>"$dir/err"; echo $? >"$dir/status"; } | true
+	[ ! -s "$dir/err" ] && [ "$(cat "$dir/status")" = 0 ] || bad=1
+	i=$((i + 1))
+done
+[ $bad = 0 ] && echo "ok $n - a reader that closes early" ||
+	echo "not ok $n - a reader that closes early"
+
+# Lost output is a failure.
+n=$((n + 1))
+"$bin" --help >/dev/full 2>"$dir/err"
+if [ $? = 1 ] && grep -q 'output' "$dir/err"; then
+	echo "ok $n - output that can't be written"
+else
+	echo "not ok $n - output that can't be written"
+fi
+
+# Started without standard descriptors nothing is written into other files.
+n=$((n + 1))
+"$bin" config check <&- >&- 2>&-
+[ $? = 0 ] && [ "$(cat "$dir/home/config.yaml")" = 'telegram: {allowed_users: [1001]}' ] &&
+	echo "ok $n - closed descriptors" || echo "not ok $n - closed descriptors"
+
+echo "1..$n"
