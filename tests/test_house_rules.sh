@@ -61,7 +61,9 @@ EOF
 	echo 'int gateway_unused_file;' > "$tree/gateway/gateway.c"
 	echo 'x_SOURCES = base/a.c gateway/main.c gateway/gateway.c base/b.c \' \
 	    > "$tree/Makefile.am"
-	echo '	store/b.c sandbox/b.c platforms/b.c gateway/b.c' >> "$tree/Makefile.am"
+	echo '	store/b.c sandbox/b.c platforms/b.c gateway/b.c base/a.h \' >> \
+	    "$tree/Makefile.am"
+	echo '	base/b.h tests/b.c' >> "$tree/Makefile.am"
 }
 
 run() {
@@ -120,6 +122,8 @@ expect 'no marks' base/b.c "/* TO""DO later */\n"
 expect 'no marks' tests/b.c "/* FIX""ME */\n"
 allow base/b.c '/* mkstemp XXXXXX, TODOS */\n'
 expect 'every source file is in' gateway/c.c 'int c;\n'
+expect 'every source file is in' gateway/c.h 'struct c;\n'
+expect 'every source file is in' tests/c.c 'int c;\n'
 expect 'every header compiles' base/b.h 'struct b { uint32_t x; };\n'
 allow base/b.h '#include <stdint.h>\nstruct b { uint32_t x; };\n'
 expect 'only the gate' gateway/b.c 'void *gateway_p = &permit_issue;\n'
