@@ -55,7 +55,7 @@ struct config {
 		char *system_prompt;
 	} agent;
 	struct {
-		char *backend, *cwd, *native_image;
+		char *backend, *cwd, *messaging_cwd, *native_image;
 		msec_t timeout, timeout_max;
 		int64_t lifetime_s;
 		struct config_list env_passthrough;

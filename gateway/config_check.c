@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "gateway/config_priv.h"
 #include "gateway/env.h"
+#include "gateway/override.h"
 
 static void
 fail(struct config_reader *r, const char *path, const char *why)
@@ -74,6 +75,10 @@ check_model(struct config_reader *r)
 	if (strcmp(provider, "openai") == 0 && !*cfg->model.api_key &&
 	    !*cfg->keys.openai)
 		fail(r, "model.provider", "openai needs OPENAI_API_KEY");
+	if (*cfg->model.api_key && !*cfg->model.base_url &&
+	    strcmp(provider, "auto") == 0)
+		fail(r, "model.api_key", "model.provider or model.base_url must say "
+			"which server it is for");
 	if (*cfg->model.base_url && !*cfg->model.name)
 		fail(r, "model.base_url", "model.default must name the model too");
 }
@@ -163,15 +168,24 @@ check_sandbox(struct config_reader *r)
 	for (size_t i = 0; i < cfg->command_allowlist.n; i++)
 		if (strcmp(cfg->command_allowlist.items[i], "*") == 0)
 			fail(r, "command_allowlist", "* can't be allowed for always");
-	if (config_look(r, "MESSAGING_CWD", NULL))
+	if (*cfg->terminal.messaging_cwd)
 		report_add(r->rep, REPORT_WARN, NULL, 0, 0,
-			"MESSAGING_CWD is no longer used: set terminal.cwd");
+			"MESSAGING_CWD is an old name: set terminal.cwd");
+	if (*cfg->terminal.cwd && *cfg->terminal.cwd != '/' &&
+	    strcmp(cfg->terminal.cwd, ".") != 0 &&
+	    strcmp(cfg->terminal.cwd, "auto") != 0 &&
+	    strcmp(cfg->terminal.cwd, "cwd") != 0)
+		fail(r, "terminal.cwd", "expected an absolute path, or . for where "
+			"the backend begins");
 }
 
 void
 config_check(struct config_reader *r)
 {
+	struct override where;
+
 	check_model(r);
 	check_telegram(r);
 	check_sandbox(r);
+	(void)override_resolve(r->cfg, &where, r->rep);
 }

@@ -57,6 +57,8 @@ const struct config_key config_keys[] = {
 	{ "terminal.cwd", NULL, CONFIG_STR, AT(terminal.cwd), ".", 0, 0, NULL,
 	  "TERMINAL_CWD", CONFIG_SAFETY | CONFIG_FILE_WINS,
 	  "First directory of commands on backend local." },
+	{ NULL, NULL, CONFIG_PATH, AT(terminal.messaging_cwd), "", 0, 0, NULL,
+	  "MESSAGING_CWD", CONFIG_SAFETY, "Old name: set terminal.cwd." },
 	{ "terminal.timeout", NULL, CONFIG_SECONDS, AT(terminal.timeout), "180", 1,
 	  DAY, NULL, "TERMINAL_TIMEOUT", CONFIG_SAFETY | CONFIG_FILE_WINS,
 	  "Time limit of a command that asks for none." },

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/redact.h"
@@ -48,6 +49,20 @@ set_log_level(const struct cli_ctx *ctx)
 	return -1;
 }
 
+/* Before threads and secrets: what it inherits, its children might see. */
+static int
+start_launcher(struct cli_ctx *ctx)
+{
+	struct err err;
+	CLEANUP_FREE char *helper = helper_path(&err);
+
+	ctx->launcher = helper ? launcher_start(helper, &err) : NULL;
+	if (ctx->launcher)
+		return 0;
+	cli_complain("%s", err.text);
+	return -1;
+}
+
 /* -1: go on. */
 static int
 prepare(struct cli_ctx *ctx)
@@ -63,6 +78,8 @@ prepare(struct cli_ctx *ctx)
 		cli_complain("%s", err.text);
 		return CLI_CONFIG;
 	}
+	if (needs & CLI_NEEDS_LAUNCHER && start_launcher(ctx))
+		return CLI_FAIL;
 	if (ctx->home.tightened)
 		cli_complain("others could enter %s: its mode is 0700 now",
 			ctx->home.dir);
@@ -108,6 +125,7 @@ main(int argc, char **argv)
 	if (status < 0)
 		status = ctx.command->main(&ctx);
 	status = finish_output(status);
+	launcher_free(&ctx.launcher);
 	config_free(&ctx.config);
 	home_done(&ctx.home);
 	redact_clear();

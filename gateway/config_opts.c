@@ -1,0 +1,137 @@
+#include "gateway/config_opts.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "gateway/env.h"
+
+#define SPOOL_MAX (64 * 1024 * 1024)
+
+/* ".", "auto", "cwd" and nothing mean: wherever the backend begins. */
+static bool
+is_placeholder(const char *cwd)
+{
+	return !*cwd || strcmp(cwd, ".") == 0 || strcmp(cwd, "auto") == 0 ||
+		strcmp(cwd, "cwd") == 0;
+}
+
+/* SOURCE:TARGET[:rw], checked when the configuration was read. */
+static void
+fill_binds(struct config_sandbox *s, const struct config_list *list)
+{
+	s->binds = mem_array(list->n + 1, sizeof(*s->binds));
+	s->bind_texts = mem_array(list->n + 1, sizeof(*s->bind_texts));
+	for (size_t i = 0; i < list->n; i++) {
+		char *source = mem_str(list->items[i]);
+		char *target = strchr(source, ':');
+		char *mode;
+
+		*target++ = '\0';
+		mode = strchr(target, ':');
+		if (mode)
+			*mode++ = '\0';
+		s->bind_texts[i] = source;
+		s->binds[i] = (struct native_bind){ source, target,
+			mode && strcmp(mode, "rw") == 0 };
+	}
+}
+
+void
+config_sandbox_init(struct config_sandbox *s, const struct config *cfg,
+	const struct override *where, const char *const *environ)
+{
+	const char *home = env_find(environ, "HOME");
+
+	memset(s, 0, sizeof(*s));
+	fill_binds(s, &cfg->native.binds);
+	s->native = (struct native_opts){
+		.uid = (uid_t)cfg->native.uid,
+		.minimum = cfg->native.minimum,
+		.network = cfg->native.network,
+		.binds = s->binds,
+		.nbinds = (unsigned)cfg->native.binds.n,
+		.memory_max = (uint64_t)cfg->native.memory_max,
+		.pids_max = (unsigned)cfg->native.pids_max,
+		.files_max = (unsigned)cfg->native.files_max,
+		.file_size_max = (uint64_t)cfg->native.file_size_max,
+		.tmp_max = (uint64_t)cfg->native.tmp_max,
+	};
+	s->local.user = *cfg->local.user ? cfg->local.user : NULL;
+	if (!is_placeholder(cfg->terminal.cwd))
+		s->local.cwd = cfg->terminal.cwd;
+	else if (where->host_commands)
+		s->local.cwd = *cfg->terminal.messaging_cwd ?
+			cfg->terminal.messaging_cwd : home;
+	s->opts = (struct sandbox_opts){
+		.messaging_backend = where->backend,
+		.console_backend = where->console_backend,
+		.image = *where->image ? where->image : NULL,
+		.lifetime_ms = where->lifetime_s * 1000,
+		.timeout_ms = cfg->terminal.timeout,
+		.timeout_max_ms = cfg->terminal.timeout_max,
+		.output_max = (size_t)cfg->tool_output.max_bytes,
+		.spool_max = SPOOL_MAX,
+		.env_passthrough =
+			(const char *const *)cfg->terminal.env_passthrough.items,
+		.environ = environ,
+		.native = &s->native,
+		.local = &s->local,
+	};
+}
+
+void
+config_sandbox_done(struct config_sandbox *s)
+{
+	for (size_t i = 0; s->bind_texts && s->bind_texts[i]; i++)
+		mem_free(s->bind_texts[i]);
+	mem_free(STEAL(s->bind_texts));
+	mem_free(STEAL(s->binds));
+}
+
+struct http_opts
+config_http_opts(const struct config *cfg)
+{
+	return (struct http_opts){
+		.proxy = *cfg->network.proxy ? cfg->network.proxy : NULL,
+		.no_proxy = *cfg->network.no_proxy ? cfg->network.no_proxy : NULL,
+		.ca_file = *cfg->network.ca_file ? cfg->network.ca_file : NULL,
+	};
+}
+
+bool
+config_telegram_on(const struct config *cfg)
+{
+	return cfg->telegram.enabled && *cfg->telegram.token;
+}
+
+struct telegram_opts
+config_telegram_opts(const struct config *cfg)
+{
+	return (struct telegram_opts){
+		.token = cfg->telegram.token,
+		.base_url = cfg->telegram.base_url,
+	};
+}
+
+void
+config_people_init(struct config_people *p, const struct config *cfg)
+{
+	const struct config_list *own = &cfg->telegram.allowed_users;
+	const struct config_list *all = &cfg->gateway.allowed_users;
+	size_t n = 0;
+
+	p->users = mem_array(own->n + all->n + 1, sizeof(*p->users));
+	for (size_t i = 0; i < own->n; i++)
+		p->users[n++] = own->items[i];
+	for (size_t i = 0; i < all->n; i++)
+		p->users[n++] = all->items[i];
+	/* The gateway's word counts only where the platform has no list. */
+	p->allow_all = cfg->telegram.allow_all_users ||
+		(cfg->gateway.allow_all_users && n == 0);
+}
+
+void
+config_people_done(struct config_people *p)
+{
+	mem_free(STEAL(p->users));
+}

@@ -1,0 +1,212 @@
+#include "gateway/override.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/nearest.h"
+#include "gateway/config_table.h"
+
+enum image_form {
+	IMAGE_NONE,		/* the backend has no images */
+	IMAGE_DIR,		/* directory of a root file system; "" = the host's */
+	IMAGE_NAME,		/* registry name, or what the vendor calls it */
+};
+
+struct known_backend {
+	const char *name;
+	enum image_form image;
+};
+
+/* What Hermes, its extensions and we call backends; built in or not. */
+static const struct known_backend known[] = {
+	{ "native", IMAGE_DIR },
+	{ "local", IMAGE_NONE },
+	{ "docker", IMAGE_NAME },
+	{ "podman", IMAGE_NAME },
+	{ "ssh", IMAGE_NONE },
+	{ "singularity", IMAGE_NAME },
+	{ "modal", IMAGE_NAME },
+	{ "daytona", IMAGE_NAME },
+	{ "tenki", IMAGE_NAME },
+	{ "e2b", IMAGE_NAME },
+	{ "sprites", IMAGE_NONE },
+};
+
+static const char *const built[] = {
+#define BACKEND(name) #name,
+#include "sandbox/list.h"
+#undef BACKEND
+};
+
+static bool
+is_built(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(built); i++)
+		if (strcmp(built[i], name) == 0)
+			return true;
+	return false;
+}
+
+static const struct known_backend *
+find_known(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		if (strcmp(known[i].name, name) == 0)
+			return &known[i];
+	return NULL;
+}
+
+char *
+override_backends(bool want_built)
+{
+	struct buf out;
+
+	buf_init(&out, 512);
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		if (is_built(known[i].name) == want_built)
+			buf_printf(&out, "%s%s", out.len ? ", " : "", known[i].name);
+	return buf_take(&out);
+}
+
+static void
+say(struct report *rep, enum report_level level, const struct override_word *at,
+	const char *text)
+{
+	report_add(rep, level, at->file, at->line, 0, "%s: %s", at->name, text);
+}
+
+/* The backend of this name, or NULL after an error. */
+static const struct known_backend *
+check_backend(const struct override_word *word, struct report *rep)
+{
+	const struct known_backend *backend = find_known(word->text);
+	CLEANUP_FREE char *valid = override_backends(true);
+	const char *names[ARRAY_LEN(known)];
+	const char *near;
+
+	if (backend && is_built(backend->name))
+		return backend;
+	if (backend) {
+		CLEANUP_FREE char *text = mem_printf("the backend %s is not part of "
+			"this version: choose one of %s", backend->name, valid);
+
+		say(rep, REPORT_ERROR, word, text);
+		return NULL;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		names[i] = known[i].name;
+	near = nearest_name(word->text, names, ARRAY_LEN(names));
+	CLEANUP_FREE char *text = mem_printf("'%.40s' is no backend%s%s%s; valid: %s",
+		word->text, near ? ": did you mean " : "", near ? near : "",
+		near ? "?" : "", valid);
+	say(rep, REPORT_ERROR, word, text);
+	return NULL;
+}
+
+static void
+check_image(const struct known_backend *backend, const struct override_word *image,
+	struct report *rep)
+{
+	if (!*image->text)
+		return;
+	if (backend->image == IMAGE_NONE) {
+		CLEANUP_FREE char *text = mem_printf("backend %s has no images: "
+			"remove this key", backend->name);
+
+		say(rep, REPORT_ERROR, image, text);
+	}
+	if (backend->image == IMAGE_DIR && *image->text != '/')
+		say(rep, REPORT_ERROR, image, "backend native can't pull images: give "
+			"the absolute path of an unpacked root file system, or remove "
+			"the key to use the host's own system read-only");
+}
+
+static const struct override_word no_image = { "", "", NULL, 0 };
+
+int
+override_decide(const struct override_in *in, struct override *ret,
+	struct report *rep)
+{
+	const struct known_backend *native = find_known("native");
+	const struct known_backend *console = native, *messaging;
+	const struct override_word *image = &no_image, *console_image = &no_image;
+	size_t errors = rep->errors;
+
+	if (*in->terminal_backend.text)
+		console = check_backend(&in->terminal_backend, rep);
+	messaging = console;
+	if (*in->gateway_backend.text)
+		messaging = check_backend(&in->gateway_backend, rep);
+	if (!console || !messaging)
+		return -1;
+	*ret = (struct override){ .overridden = *in->gateway_backend.text != '\0' };
+	if (!ret->overridden && strcmp(messaging->name, "local") == 0) {
+		messaging = native;
+		say(rep, REPORT_NOTE, &in->terminal_backend, "local counts for the "
+			"operator's own console only; sessions from platforms use native "
+			"(gateway.terminal_backend: local would change that)");
+	}
+	if (console == native)
+		console_image = &in->native_image;
+	if (*in->gateway_image.text)
+		image = &in->gateway_image;
+	else if (messaging == native)
+		image = &in->native_image;
+	check_image(messaging, image, rep);
+	if (console_image != image)
+		check_image(console, console_image, rep);
+	ret->host_commands = strcmp(messaging->name, "local") == 0;
+	if (ret->host_commands)
+		say(rep, REPORT_WARN, &in->gateway_backend, "people who talk to the bot "
+			"run commands on this host itself; nothing isolates them");
+	ret->backend = messaging->name;
+	ret->image = image->text;
+	ret->lifetime_s = in->gateway_lifetime_s >= 0 ? in->gateway_lifetime_s :
+		in->terminal_lifetime_s;
+	ret->console_backend = console->name;
+	ret->console_image = console_image->text;
+	ret->console_lifetime_s = in->terminal_lifetime_s;
+	return rep->errors == errors ? 0 : -1;
+}
+
+static struct override_word
+word_of(const struct config *cfg, const char *path, const char *text)
+{
+	const struct config_key *key = config_key_find(path);
+	const struct config_origin *at = &cfg->origins[key - config_keys];
+	bool from_env = at->source == CONFIG_DOTENV || at->source == CONFIG_ENV;
+
+	return (struct override_word){
+		.text = text,
+		.name = from_env ? at->env : path,
+		.file = at->source == CONFIG_FILE ? cfg->path : NULL,
+		.line = at->source == CONFIG_FILE ? at->line : 0,
+	};
+}
+
+int
+override_resolve(const struct config *cfg, struct override *ret,
+	struct report *rep)
+{
+	struct override_in in = {
+		.gateway_backend = word_of(cfg, "gateway.terminal_backend",
+			cfg->gateway.terminal_backend),
+		.gateway_image = word_of(cfg, "gateway.sandbox_image",
+			cfg->gateway.sandbox_image),
+		.gateway_lifetime_s = cfg->gateway.sandbox_lifetime_s,
+		.terminal_backend = word_of(cfg, "terminal.backend",
+			cfg->terminal.backend),
+		.native_image = word_of(cfg, "terminal.native_image",
+			cfg->terminal.native_image),
+		.terminal_lifetime_s = cfg->terminal.lifetime_s,
+	};
+
+	return override_decide(&in, ret, rep);
+}
+
+char *
+override_line(const struct override *o)
+{
+	return mem_printf("Gateway terminal backend override: %s (image: %s)",
+		o->backend, *o->image ? o->image : "default");
+}
