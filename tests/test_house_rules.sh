@@ -85,7 +85,7 @@ allow() {
 	clean_tree
 	printf '%b' "$2" > "$tree/$1"
 	run
-	! grep -q '^not ok' "$tmp/out" && grep -q '^1\.\.12' "$tmp/out"
+	! grep -q '^not ok' "$tmp/out" && grep -q '^1\.\.13' "$tmp/out"
 	result $? "$1: nothing to object to${3:+ ($3)}"
 }
 
@@ -95,7 +95,7 @@ calls() {	# calls EXPR: a file with one static function that does EXPR
 
 clean_tree
 run
-! grep -q '^not ok' "$tmp/out" && [ "$(grep -c '^ok' "$tmp/out")" = 12 ]
+! grep -q '^not ok' "$tmp/out" && [ "$(grep -c '^ok' "$tmp/out")" = 13 ]
 result $? 'a clean tree passes all rules'
 
 for call in 'strcpy(a, b)' 'sprintf(a, b)' 'system (a)' 'fork()' 'time(0)' \
@@ -118,6 +118,12 @@ expect 'includes go down' gateway/b.c '#include "x.h"\n' 'not from the top'
 allow gateway/b.c '#include "store/x.h"\n#include "platforms/x.h"\n#include <x.h>\n'
 expect 'no typedef' base/b.c 'typedef struct b {\n\tint x;\n} b_t;\n'
 allow base/b.c 'typedef int b_cb(void *arg);\n'
+cleanup='static int\nf(int x)\n{\n\tCLEANUP_BUF struct buf a, b;\n'
+cleanup_end='\treturn 0;\n}\nint (*base_p)(int) = f;\n'
+expect 'no return between' base/b.c \
+    "$cleanup\tbuf_init(&a, 1);\n\tif (x)\n\t\treturn 1;\n\tbuf_init(&b, 1);\n$cleanup_end"
+allow base/b.c \
+    "$cleanup\tbuf_init(&a, 1);\n\tbuf_init(&b, 1);\n\tif (x)\n\t\treturn 1;\n$cleanup_end"
 expect 'no marks' base/b.c "/* TO""DO later */\n"
 expect 'no marks' tests/b.c "/* FIX""ME */\n"
 allow base/b.c '/* mkstemp XXXXXX, TODOS */\n'

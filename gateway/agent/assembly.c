@@ -81,11 +81,12 @@ fail(struct assembly *a, enum model_error error, enum err_code code,
 static void
 take_text(struct assembly *a, const char *s)
 {
-	CLEANUP_BUF struct buf joined;
-
 	if (!s || !*s)
 		return;
 	a->useful++;
+
+	CLEANUP_BUF struct buf joined;
+
 	buf_init(&joined, EVENT_MAX);
 	surrogate_join(&a->text_half, s, strlen(s), &joined);
 	think_feed(&a->think, joined.data, joined.len, &a->text, &a->reasoning);

@@ -140,13 +140,15 @@ telegram_html(struct buf *out, const char *text, size_t len)
 size_t
 telegram_text_len(const char *text, size_t len)
 {
-	CLEANUP_BUF struct buf out;
-	struct html h = { .out = &out };
 	size_t source = utf8_units16(text, len);
 
 	/* too long anyway: its HTML need not be made */
 	if (len > HTML_MAX)
 		return source > len / 4 ? source : len / 4;
+
+	CLEANUP_BUF struct buf out;
+	struct html h = { .out = &out };
+
 	buf_init(&out, HTML_MAX);
 	html_render(&h, text, len);
 	if (out.over)

@@ -54,10 +54,12 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *bytes = (const char *)data;
-	CLEANUP_BUF struct buf whole, parts;
 
 	if (size > 1 << 16)
 		return 0;
+
+	CLEANUP_BUF struct buf whole, parts;
+
 	buf_init(&whole, 1 << 24);
 	buf_init(&parts, 1 << 24);
 	read_in(bytes, size, size + 1, &whole);

@@ -32,10 +32,11 @@ feed(const uint8_t *data, size_t size, size_t step, struct buf *out)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct buf whole CLEANUP_BUF, bytes CLEANUP_BUF;
-
 	if (size > OWNER_FRAME_MAX)
 		return 0;
+
+	struct buf whole CLEANUP_BUF, bytes CLEANUP_BUF;
+
 	buf_init(&whole, 8 * OWNER_FRAME_MAX);
 	buf_init(&bytes, 8 * OWNER_FRAME_MAX);
 	feed(data, size, size ? size : 1, &whole);
