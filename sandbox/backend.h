@@ -15,6 +15,7 @@
 #include "base/loop.h"
 #include "base/op.h"
 #include "sandbox/sandbox.h"
+#include "sandbox/shell.h"
 
 struct backend_inst;	/* one a backend and process */
 struct box;		/* one open sandbox of a backend */
@@ -51,8 +52,8 @@ typedef void box_close_cb(void *arg, const struct err *err);
  * at most once (bytes the wrapper wrote to its give-back descriptor); exited
  * once (wait status of the shell); dead once: the whole tree is confirmed dead
  * (or err says what survives).  After dead the proc is freed by the backend.
- * No event comes before spawn has returned.  If the shell could not be started
- * at all, started and exited never come: dead's err names the step and cause.
+ * No event comes before spawn has returned.  If the shell could not be started,
+ * exited never comes (started may have): dead's err names the step and cause.
  * Output that was still in the pipes when the tree died comes before dead.
  */
 struct proc_events {
@@ -63,19 +64,8 @@ struct proc_events {
 	void (*dead)(void *arg, const struct err *err);
 };
 
-/*
- * How the script gets to the shell, the same on each backend that starts a
- * local bash: `/bin/bash --noprofile --norc /dev/fd/4`, where 3 is the
- * give-back pipe and 4 a sealed memfd with the script (no argv limit).  bash
- * moves the script to a close-on-exec descriptor of its own, so the wrapper's
- * first line must be `exec 4<&-`, and commands run with 3 closed (3>&-);
- * nothing but 0, 1, 2 then reaches a command.  The first directory is the
- * workspace.
- */
-#define BACKEND_SHELL "/bin/bash"
-#define BACKEND_SCRIPT_ARG "/dev/fd/4"
-enum { BACKEND_FD_GIVEBACK = 3, BACKEND_FD_SCRIPT = 4 };
-
+/* Where the backend starts a local bash: by SHELL_PATH and SHELL_ARGV of
+ * sandbox/shell.h. The first directory is the workspace. */
 struct spawn_req {
 	const char *script;	/* whole wrapper text; the backend brings it to bash */
 	size_t script_len;

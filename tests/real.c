@@ -135,6 +135,24 @@ real_count(const char *mark)
 	return count;
 }
 
+unsigned
+real_children(pid_t pid)
+{
+	char path[64], text[4096], *p = text;
+	unsigned count = 0;
+
+	assert_int_equal(mem_format(path, sizeof(path), "/proc/%d/task/%d/children",
+		(int)pid, (int)pid), 0);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	ssize_t n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = 0;
+	for (; (p = strchr(p, ' ')); p++)
+		count++;
+	return count;
+}
+
 bool
 real_none_left(const char *mark)
 {

@@ -25,6 +25,8 @@ bool real_until(struct real *real, const bool *flag);
 void real_turn(struct real *real, msec_t ms);
 /* Processes whose environment or arguments hold the mark. */
 unsigned real_count(const char *mark);
+/* Children of a process. */
+unsigned real_children(pid_t pid);
 /* Waits until there are none (true) or 10 s have passed. */
 bool real_none_left(const char *mark);
 

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "sandbox/native-init/helper.h"
+#include "sandbox/shell.h"
 
 #define REQUEST_FD 30
 #define STATUS_FD 31
@@ -67,10 +68,8 @@ static void __attribute__((noreturn))
 command(struct shared *shared)
 {
 	static unsigned char frame[WIRE_FRAME_MAX];
-	char *const argv[] = {
-		(char []){ "bash" }, (char []){ "--noprofile" },
-		(char []){ "--norc" }, (char []){ "/dev/fd/4" }, NULL,
-	};
+	static const char *const argv[] = { SHELL_ARGV };
+	union { const char *const *in; char *const *out; } args = { .in = argv };
 	union { const char **in; char *const *out; } env;
 	int fds[WIRE_FDS_MAX];
 	size_t nfds, n;
@@ -92,7 +91,7 @@ command(struct shared *shared)
 		setsid();
 		sys_signals_default();
 		shared->step = BOX_STEP_EXEC;
-		execve("/bin/bash", argv, env.out);
+		execve(SHELL_PATH, args.out, env.out);
 	}
 	shared->errnum = (uint32_t)errno;
 	_exit(127);

@@ -1,0 +1,81 @@
+/* Shared by the files of backend native only. */
+#ifndef GATEHOUSE_NATIVE_PRIV_H
+#define GATEHOUSE_NATIVE_PRIV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/chan.h"
+#include "base/err.h"
+#include "base/loop.h"
+#include "sandbox/backend.h"
+#include "sandbox/native-init/proto.h"
+
+struct native_opts;
+
+struct backend_inst {
+	struct loop *loop;
+	struct launcher *launcher;
+	char *state_dir;	/* real path */
+	char *image;		/* "" = the host's system */
+	bool writable_bind;
+	uint32_t next_box;
+	struct box *boxes;
+	struct sandbox_props props;
+	char *why, *limits;	/* what props points to */
+};
+
+struct box {
+	struct box *next, **prev;
+	struct backend_inst *inst;
+	uint32_t id;
+	struct chan *chan;	/* NULL once it ended */
+	int pidfd;		/* of its init; -1 before READY */
+	struct watch *watch;
+	bool dead;		/* init and all below are gone */
+	struct box_op *opening, *closing;
+	bool closed;		/* to be freed when dead and empty */
+	uint32_t next_run;
+	struct proc *procs;
+	int landlock_abi;
+	char *limits;
+	uint64_t namespaces[BOX_NNAMESPACES];
+};
+
+/* native.c */
+void native_box_settle(struct box *box);	/* a proc of it is gone */
+
+/* native_proc.c */
+struct proc *native_spawn(struct box *box, const struct spawn_req *req,
+	struct err *err);
+void native_kill(struct proc *proc);
+void native_flow(struct proc *proc, bool reading);
+void native_proc_frame(struct box *box, unsigned type, struct wire_in *in,
+	const int *fds, size_t nfds);	/* takes fds */
+/* The box died: procs that never got a pidfd of their own are dead, too. */
+void native_procs_lost(struct box *box);
+void native_procs_drop(struct box *box);	/* frees them without a word */
+void native_proc_forget(struct proc *proc);	/* no events any more */
+
+/* native_seal.c: what may be asked of the helper; checks the options. */
+void *native_seal_build(const struct backend_env *env, struct backend_inst *inst,
+	size_t *ret_len, struct err *err);
+
+/* native_seccomp.c: struct sock_filter[]; mem_free() it. */
+void *native_seccomp_build(size_t *ret_len, struct err *err);
+
+/* native_probe.c */
+struct op *native_probe(struct backend_inst *inst, backend_probe_cb *cb, void *arg);
+
+/* native_why.c: cause and cure of a failed step, in plain words. */
+void native_why(struct err *err, enum box_step step, int errnum,
+	const char *detail);
+
+/* native.c, for the probe */
+struct op *native_open(struct backend_inst *inst, const struct box_spec *spec,
+	box_open_cb *cb, void *arg);
+struct op *native_close(struct box *box, box_close_cb *cb, void *arg);
+
+#endif

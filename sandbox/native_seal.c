@@ -1,0 +1,225 @@
+/*
+ * What the native backend may ask of the helper for this process's life: ids,
+ * paths, limits, filter.  Checked here with words for the operator; the helper
+ * checks again what concerns safety.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "sandbox/native.h"
+#include "sandbox/native_priv.h"
+
+#define DEFAULT_UID 64500
+#define MIB (1024ull * 1024)
+
+static int
+pick_uid(uid_t wanted, uid_t *ret_uid, gid_t *ret_gid, struct err *err)
+{
+	struct passwd pw, *found = NULL;
+	char buf[4096];
+
+	if (geteuid() != 0) {
+		*ret_uid = geteuid();
+		*ret_gid = getegid();
+		return 0;
+	}
+	uid_t uid = wanted ? wanted : DEFAULT_UID;
+	if (getpwuid_r(uid, &pw, buf, sizeof(buf), &found) == 0 && found)
+		return err_set(err, ERR_CONFIG, "native.uid %u belongs to the user "
+			"\"%s\"; set native.uid to a uid that nobody has", uid,
+			found->pw_name);
+	*ret_uid = uid;
+	*ret_gid = uid;
+	return 0;
+}
+
+/* Is `path` `dir` itself or below it? Both real paths. */
+static bool
+beneath(const char *path, const char *dir)
+{
+	size_t n = strlen(dir);
+
+	return strncmp(path, dir, n) == 0 && (path[n] == 0 || path[n] == '/' ||
+		(n && dir[n - 1] == '/'));
+}
+
+/* Does the image have this program, as seen from inside? */
+static bool
+image_has(int root, const char *path)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT,
+	};
+	struct stat st;
+	int fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+
+	if (fd < 0)
+		return false;
+	bool good = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+		(st.st_mode & 0111);
+	close(fd);
+	return good;
+}
+
+static int
+check_image(const char *image, char **ret_real, struct err *err)
+{
+	if (!image || !*image) {
+		*ret_real = mem_str("");
+		return 0;
+	}
+	if (image[0] != '/')
+		return err_set(err, ERR_CONFIG, "the native sandbox takes as image the "
+			"path of a directory with a root file system, not \"%s\"; leave "
+			"it out to use this system's own programs, or choose a container "
+			"backend for images of a registry", image);
+	CLEANUP_CLOSE int root = open(image, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return err_set_errno(err, errno, "the sandbox image %s is not a "
+			"directory that can be opened", image);
+	if (!image_has(root, "bin/sh") || !image_has(root, "bin/bash"))
+		return err_set(err, ERR_CONFIG, "the sandbox image %s has no /bin/%s",
+			image, image_has(root, "bin/sh") ? "bash; commands are run by it" :
+			"sh, so it is no root file system");
+	char *real = realpath(image, NULL);
+	if (!real)
+		return err_set_errno(err, errno, "the sandbox image %s", image);
+	*ret_real = mem_str(real);
+	free(real);
+	return 0;
+}
+
+/* Where nothing may be bound: what the sandbox itself lays out. */
+static bool
+target_reserved(const char *target)
+{
+	static const char *const own[] = {
+		"/proc", "/sys", "/dev", "/usr", "/bin", "/sbin", "/lib", "/lib64",
+		"/etc",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(own); i++)
+		if (beneath(target, own[i]))
+			return true;
+	return strcmp(target, "/workspace") == 0 || strcmp(target, "/tmp") == 0 ||
+		strcmp(target, "/") == 0;
+}
+
+static int
+check_bind(const struct native_bind *bind, const char *state_dir, struct err *err)
+{
+	static const char *const host[] = { "/proc", "/sys", "/dev", "/run/docker.sock",
+		"/var/run/docker.sock" };
+	struct stat st;
+	char *real = realpath(bind->source, NULL);
+
+	if (!real)
+		return err_set_errno(err, errno, "the bind source %s", bind->source);
+	CLEANUP_FREE char *source = mem_str(real);
+	free(real);
+	if (beneath(source, state_dir) || beneath(state_dir, source))
+		return err_set(err, ERR_CONFIG, "the bind source %s holds gatehouse's "
+			"own state or lies in it; nothing of that may reach a sandbox",
+			bind->source);
+	for (size_t i = 0; i < ARRAY_LEN(host); i++)
+		if (beneath(source, host[i]))
+			return err_set(err, ERR_CONFIG, "the bind source %s would give the "
+				"sandbox power over the host", bind->source);
+	if (stat(source, &st) < 0 || (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)))
+		return err_set(err, ERR_CONFIG, "the bind source %s is neither a "
+			"directory nor a regular file (sockets and devices are never "
+			"bound)", bind->source);
+	if (bind->target[0] != '/' || target_reserved(bind->target) ||
+	    strstr(bind->target, "/.."))
+		return err_set(err, ERR_CONFIG, "the bind target %s is not a free place "
+			"inside the sandbox; choose a path such as /data/NAME",
+			bind->target);
+	return 0;
+}
+
+static int
+put_binds(struct wire_out *out, const struct native_opts *opts,
+	struct backend_inst *inst, struct err *err)
+{
+	if (opts->nbinds > BOX_BINDS_MAX)
+		return err_set(err, ERR_CONFIG, "at most %d binds are possible",
+			BOX_BINDS_MAX);
+	wire_put_u32(out, opts->nbinds);
+	for (unsigned i = 0; i < opts->nbinds; i++) {
+		const struct native_bind *bind = &opts->binds[i];
+		if (check_bind(bind, inst->state_dir, err) < 0)
+			return -1;
+		wire_put_str(out, bind->source);
+		wire_put_str(out, bind->target + 1);
+		wire_put_u32(out, bind->writable);
+		inst->writable_bind = inst->writable_bind || bind->writable;
+	}
+	return 0;
+}
+
+static int
+check_opts(const struct native_opts *opts, struct err *err)
+{
+	if (opts->network && strcmp(opts->network, "none") != 0)
+		return err_set(err, ERR_CONFIG, "native.network is \"%s\", but only "
+			"\"none\" is built in; set it to none", opts->network);
+	if (opts->minimum && strcmp(opts->minimum, "full") != 0 &&
+	    strcmp(opts->minimum, "landlock") != 0)
+		return err_set(err, ERR_CONFIG, "native.minimum is \"%s\"; valid are "
+			"full and landlock", opts->minimum);
+	return 0;
+}
+
+static void
+put_limits(struct wire_out *out, const struct native_opts *o)
+{
+	wire_put_u64(out, o->memory_max ? o->memory_max : 2048 * MIB);
+	wire_put_u64(out, o->file_size_max ? o->file_size_max : 4096 * MIB);
+	wire_put_u64(out, o->tmp_max ? o->tmp_max : 512 * MIB);
+	wire_put_u32(out, o->pids_max ? o->pids_max : 256);
+	wire_put_u32(out, o->files_max ? o->files_max : 1024);
+}
+
+void *
+native_seal_build(const struct backend_env *env, struct backend_inst *inst,
+	size_t *ret_len, struct err *err)
+{
+	const struct native_opts *opts = env->opts;
+	struct wire_out out;
+	size_t filter_len;
+	uid_t uid;
+	gid_t gid;
+
+	if (check_opts(opts, err) < 0 || pick_uid(opts->uid, &uid, &gid, err) < 0 ||
+	    check_image(env->image, &inst->image, err) < 0)
+		return NULL;
+	CLEANUP_FREE void *filter = native_seccomp_build(&filter_len, err);
+	if (!filter)
+		return NULL;
+	wire_out_init(&out, uid);
+	wire_put_u32(&out, gid);
+	wire_put_str(&out, inst->state_dir);
+	wire_put_str(&out, inst->image);
+	put_limits(&out, opts);
+	void *terms = NULL;
+	if (put_binds(&out, opts, inst, err) == 0) {
+		wire_put_bytes(&out, filter, filter_len);
+		if (out.bad) {
+			err_set(err, ERR_LIMIT, "the configured binds are too many or "
+				"too long for the launcher");
+		} else {
+			terms = mem_dup(out.data, out.len);
+			*ret_len = out.len;
+		}
+	}
+	wire_out_done(&out);
+	return terms;
+}
