@@ -113,7 +113,8 @@ const char *platform_state_name(enum platform_state state);
  * Upwards.  on_batch hands over all events of one answer of the platform; the
  * platform may confirm them to its peer (offset, ack) only after the gateway
  * has called ops->committed(batch_id, true).  false: commit failed, keep and
- * offer again after back-off.  One batch is open at a time.
+ * offer again after back-off.  One batch is open at a time.  The instance may
+ * not be stopped from inside these.
  */
 struct platform_host {
 	void *arg;
@@ -149,7 +150,8 @@ struct platform {
 	size_t (*text_len)(const char *text, size_t len);
 	struct platform_instance *(*start)(const struct platform_env *env,
 		const void *opts, struct err *err);
-	void (*stop)(struct platform_instance **inst);	/* no callback after it */
+	/* No callback after it; requires that no op of the instance is left. */
+	void (*stop)(struct platform_instance **inst);
 	void (*committed)(struct platform_instance *inst, uint64_t batch_id, bool ok);
 	/* Stop asking for more (drain); sends go on. */
 	void (*pause)(struct platform_instance *inst);
