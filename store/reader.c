@@ -70,6 +70,9 @@ int
 reader_check(struct db *db, const char *table, char **ret_next, struct err *err)
 {
 	*ret_next = NULL;
+	/* The file itself is to be looked at, not what was read of it before. */
+	if (!table && db_run(db, err, "PRAGMA shrink_memory") == -1)
+		return -1;
 	if (!table)
 		return check_result(db_query(db, err, "PRAGMA integrity_check(1)"),
 		    err);
