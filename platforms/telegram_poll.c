@@ -86,7 +86,7 @@ grown(msec_t first, unsigned times, msec_t max)
 {
 	msec_t ms = first;
 
-	while (--times && times < 32 && ms < max)
+	for (; times > 1 && ms < max; times--)
 		ms *= 2;
 	return ms < max ? ms : max;
 }

@@ -1,6 +1,7 @@
 #include "tests/fake_http.h"
 
 #include <string.h>
+#include <sys/queue.h>
 
 #include "base/mem.h"
 
@@ -10,10 +11,12 @@ struct http {
 	void *arg;
 	unsigned calls;
 	size_t open;
+	LIST_HEAD(, fake_op) ops;
 };
 
 struct fake_op {
 	struct op op;
+	LIST_ENTRY(fake_op) link;
 	struct http *http;
 	struct timer *end;
 	struct timer *chunk;
@@ -41,6 +44,7 @@ fake_release(struct fake_op *f)
 	loop_cancel(&f->chunk);
 	loop_cancel(&f->total);
 	loop_cancel(&f->idle);
+	LIST_REMOVE(f, link);
 	f->http->open--;
 }
 
@@ -166,6 +170,17 @@ on_chunk(void *arg)
 			"ended by the reader");
 }
 
+static size_t
+count_label(const struct http *http, const char *label)
+{
+	const struct fake_op *f;
+	size_t n = 0;
+
+	LIST_FOREACH(f, &http->ops, link)
+		n += !strcmp(f->label, label);
+	return n;
+}
+
 struct op *
 http_start(struct http *http, const struct http_req *req, http_done_cb *done,
 	void *arg)
@@ -188,9 +203,10 @@ http_start(struct http *http, const struct http_req *req, http_done_cb *done,
 		req->body ? "POST" : "GET", .url = req->url, .body = body,
 		.headers = req->headers, .fresh = req->fresh,
 		.stream = req->on_data != NULL, .at = f->started,
-		.open = http->open }, &f->answer);
+		.same = count_label(http, req->label) }, &f->answer);
 	mem_free(body);
 	http->open++;
+	LIST_INSERT_HEAD(&http->ops, f, link);
 	if (!f->answer.status && f->answer.outcome == HTTP_ANSWERED)
 		f->answer.status = 200;
 	if (!req->on_data || f->answer.status / 100 != 2)
@@ -211,6 +227,7 @@ http_new(struct loop *loop, const struct http_opts *opts)
 
 	(void)opts;
 	http->loop = loop;
+	LIST_INIT(&http->ops);
 	return http;
 }
 

@@ -19,7 +19,7 @@ struct fake_call {
 	bool fresh;
 	bool stream;
 	msec_t at;		/* loop_now() */
-	size_t open;		/* others under way */
+	size_t same;		/* others of the same label under way */
 };
 
 struct fake_chunk { msec_t at; const char *data; };	/* ms after the start */
