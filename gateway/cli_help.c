@@ -83,3 +83,57 @@ cli_help(const struct cli_command *command, const char *word)
 	print_options(stdout, cli_global_options);
 	return CLI_OK;
 }
+
+static void
+print_words(FILE *out, const struct cli_option *options)
+{
+	for (; options && options->name; options++)
+		fprintf(out, " --%s", options->name);
+}
+
+/* What may follow the words given: first words, second words, options. */
+void
+cli_help_completion(FILE *out)
+{
+	fputs("# Completion of gatehouse for bash. Made by "
+		"`gatehouse config dump-docs bash`.\n_gatehouse()\n{\n"
+		"\tlocal words='' cur=${COMP_WORDS[COMP_CWORD]}\n"
+		"\tcase \"${COMP_WORDS[*]:1:COMP_CWORD-1} \" in\n", out);
+	for (size_t i = 0; i < cli_ncommands; i++) {
+		const struct cli_command *c = &cli_commands[i];
+
+		if (c->needs & CLI_HIDDEN)
+			continue;
+		fprintf(out, "\t'%s '*) words='", c->words);
+		print_words(out, c->options);
+		print_words(out, cli_global_options);
+		fputs("' ;;\n", out);
+	}
+	for (size_t i = 0; i < cli_ncommands; i++) {
+		const char *words = cli_commands[i].words;
+		size_t len = strcspn(words, " ");
+		bool again = i > 0 &&
+			strncmp(words, cli_commands[i - 1].words, len + 1) == 0;
+
+		if (!words[len] || again)
+			continue;
+		fprintf(out, "\t'%.*s ') words='", (int)len, words);
+		for (size_t k = 0; k < cli_ncommands; k++)
+			if (strncmp(cli_commands[k].words, words, len + 1) == 0 &&
+			    !(cli_commands[k].needs & CLI_HIDDEN))
+				fprintf(out, " %s", cli_commands[k].words + len + 1);
+		fputs("' ;;\n", out);
+	}
+	fputs("\t' ') words='", out);
+	for (size_t i = 0; i < cli_ncommands; i++) {
+		const char *words = cli_commands[i].words;
+		size_t len = strcspn(words, " ");
+
+		if (i == 0 || strncmp(words, cli_commands[i - 1].words, len) != 0)
+			fprintf(out, " %.*s", (int)len, words);
+	}
+	print_words(out, cli_global_options);
+	fputs("' ;;\n\tesac\n"
+		"\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n"
+		"}\ncomplete -o default -F _gatehouse gatehouse\n", out);
+}

@@ -24,6 +24,12 @@ const struct cli_command cli_commands[] = {
 	  check_options, 0, config_check_main },
 	{ "config path", "", 0, 0, "Print where the configuration is looked for.",
 	  NULL, 0, config_path_main },
+	{ "config set", "KEY VALUE...", 2, 1001, "Write one key; comments and the "
+	  "rest of the file stay. A secret is read: give - and standard input.",
+	  NULL, CLI_NEEDS_HOME, config_set_main },
+	{ "config dump-docs", "yaml|env|man|defaults|bash", 1, 1,
+	  "Print documentation made from the table of keys.", NULL,
+	  CLI_HIDDEN | CLI_STANDALONE, config_dump_docs_main },
 	{ "version", "", 0, 0, "Print the version.", NULL,
 	  CLI_STANDALONE, version_main },
 };

@@ -60,7 +60,7 @@ const char *
 config_look(struct config_reader *r, const char *name,
 	struct config_origin *ret_origin)
 {
-	struct config_origin origin = { CONFIG_ENV, 0, NULL };
+	struct config_origin origin = { .source = CONFIG_ENV };
 	const char *value = env_find(r->in->environ, name);
 
 	if (!value || !*value) {
@@ -69,7 +69,8 @@ config_look(struct config_reader *r, const char *name,
 		if (!var || !*var->value)
 			return NULL;
 		value = var->value;
-		origin = (struct config_origin){ CONFIG_DOTENV, var->line, NULL };
+		origin = (struct config_origin){ .source = CONFIG_DOTENV,
+			.line = var->line };
 	}
 	if (ret_origin)
 		*ret_origin = origin;
@@ -103,6 +104,7 @@ apply_env(void *arg, const char *name)
 	}
 	/* The name lives as long as the table's own text. */
 	origin.env = strstr(row->key->env, name);
+	origin.kept = config_origin_of(r->cfg, row->key)->kept;
 	*config_origin_of(r->cfg, row->key) = origin;
 }
 
@@ -201,6 +203,33 @@ hide_secrets(const struct config *cfg)
 	}
 }
 
+/* An existing file keeps the defaults of the version it was written for. */
+static void
+keep_old_defaults(struct config_reader *r)
+{
+	const struct config_change *c = r->in->changes ? r->in->changes :
+		config_changes;
+	int64_t from = r->cfg->version < CONFIG_VERSION_FIRST ?
+		CONFIG_VERSION_FIRST : r->cfg->version;
+	struct err err;
+
+	for (; c->path; c++) {
+		const struct config_key *key = config_key_find(c->path);
+		struct config_origin *origin = config_origin_of(r->cfg, key);
+
+		/* The oldest change that the file hasn't seen names its default. */
+		if (c->version <= from || origin->source == CONFIG_FILE ||
+		    origin->kept)
+			continue;
+		REQUIRE(config_value_set(r->cfg, key, c->old, CONFIG_WORD, NULL,
+			&err) == 0);
+		origin->kept = c->old;
+		report_add(r->rep, REPORT_NOTE, r->cfg->path, 0, 0, "%s keeps its old "
+			"default '%s' (changed in version %d)", c->path, c->old,
+			c->version);
+	}
+}
+
 struct config *
 config_load(const struct config_input *in, struct report *rep)
 {
@@ -215,6 +244,8 @@ config_load(const struct config_input *in, struct report *rep)
 	dotenv_init(&r.dotenv);
 	read_dotenv(&r);
 	config_read_file(&r);
+	if (cfg->file_exists)
+		keep_old_defaults(&r);
 	read_env(&r);
 	if (rep->errors == errors)
 		config_check(&r);

@@ -37,6 +37,7 @@ struct config_origin {
 	enum config_source source;
 	unsigned line;		/* of the file or .env; 0 otherwise */
 	const char *env;	/* the variable's name or NULL */
+	const char *kept;	/* an older version's default, to be written out */
 };
 
 /* Strings are never NULL; "" = not set. Times in milliseconds. */
@@ -116,11 +117,14 @@ struct config {
 	struct config_origin *origins;	/* one a row of the table */
 };
 
+struct config_change;
+
 struct config_input {
 	const char *file;		/* config.yaml */
 	bool file_required;		/* named by the operator: must exist */
 	const char *dotenv_file;	/* NULL: none */
 	const char *const *environ;	/* the process environment, or NULL */
+	const struct config_change *changes;	/* NULL: config_changes */
 };
 
 /* Registers every secret it reads with the masker. */

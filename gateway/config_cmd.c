@@ -1,9 +1,12 @@
 #include "gateway/config_cmd.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "gateway/cli.h"
+#include "gateway/cli_help.h"
+#include "gateway/config_docs.h"
 
 static struct json *
 report_json(const struct report *rep)
@@ -84,4 +87,17 @@ config_path_main(struct cli_ctx *ctx)
 
 	printf("%s\n", named ? named : own);
 	return CLI_OK;
+}
+
+int
+config_dump_docs_main(struct cli_ctx *ctx)
+{
+	if (config_docs_print(stdout, ctx->args[0]))
+		return CLI_OK;
+	if (strcmp(ctx->args[0], "bash") == 0) {
+		cli_help_completion(stdout);
+		return CLI_OK;
+	}
+	cli_complain("expected yaml, env, man, defaults or bash");
+	return CLI_USAGE;
 }

@@ -134,7 +134,8 @@ set_row(struct config_reader *r, const struct config_key *key,
 	ok = node->kind == YTREE_LIST ? set_list(r, key, node, path) :
 		set_text(r, key, node, path);
 	if (ok)
-		*origin = (struct config_origin){ CONFIG_FILE, node->line, NULL };
+		*origin = (struct config_origin){ .source = CONFIG_FILE,
+			.line = node->line };
 }
 
 /* The part of path that follows prefix and a dot, up to the next dot. */

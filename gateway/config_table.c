@@ -212,6 +212,10 @@ const struct config_key config_keys[] = {
 };
 const size_t config_nkeys = ARRAY_LEN(config_keys);
 
+const struct config_change config_changes[] = {
+	{ 0, NULL, NULL },
+};
+
 const struct config_key *
 config_key_find(const char *path)
 {

@@ -48,7 +48,19 @@ struct config_key {
  * changes needs a new version and a row in config_changes (tests/data holds
  * each version's defaults).
  */
+#define CONFIG_VERSION_FIRST 100
 #define CONFIG_VERSION 100
+
+/*
+ * A default that changed: files older than `version` that don't set the key
+ * keep the old one, and it is written out before anything else is.
+ */
+struct config_change {
+	int version;
+	const char *path;
+	const char *old;
+};
+extern const struct config_change config_changes[];	/* ends with path NULL */
 
 extern const struct config_key config_keys[];
 extern const size_t config_nkeys;

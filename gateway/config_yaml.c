@@ -118,9 +118,16 @@ new_node(struct build *b, enum ytree_kind kind, const yaml_mark_t *at)
 		return refuse(b, at, "too many values (aliases count in full)");
 	n = mem_alloc(sizeof(*n));
 	n->kind = kind;
-	n->line = (unsigned)at->line + 1;
-	n->column = (unsigned)at->column + 1;
+	n->line = n->value_line = (unsigned)at->line + 1;
+	n->column = n->value_column = (unsigned)at->column + 1;
 	return n;
+}
+
+static void
+set_end(struct ytree *n, const yaml_mark_t *at)
+{
+	n->end_line = (unsigned)at->line + 1;
+	n->end_column = (unsigned)at->column + 1;
 }
 
 static void
@@ -174,8 +181,10 @@ build_alias(struct build *b, const yaml_event_t *ev, unsigned depth)
 			depth);
 		if (n) {
 			mem_free(STEAL(n->key));
-			n->line = (unsigned)ev->start_mark.line + 1;
-			n->column = (unsigned)ev->start_mark.column + 1;
+			n->line = n->value_line = (unsigned)ev->start_mark.line + 1;
+			n->column = n->value_column =
+				(unsigned)ev->start_mark.column + 1;
+			set_end(n, &ev->end_mark);
 		}
 		return n;
 	}
@@ -212,6 +221,7 @@ build_scalar(struct build *b, const yaml_event_t *ev)
 	if (n) {
 		n->text = mem_str(value);
 		n->quoted = ev->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
+		set_end(n, &ev->end_mark);
 		remember(b, ev->data.scalar.anchor, n);
 	}
 	return n;
@@ -238,6 +248,8 @@ build_list(struct build *b, const yaml_event_t *start, unsigned depth)
 			} else {
 				tail = &(*tail)->next;
 			}
+		} else {
+			set_end(list, &ev.end_mark);
 		}
 		yaml_event_delete(&ev);
 	}
@@ -348,6 +360,8 @@ build_map(struct build *b, const yaml_event_t *start, unsigned depth)
 		more = ev.type != YAML_MAPPING_END_EVENT;
 		if (more && !build_entry(b, map, &tail, &merge, &ev, depth))
 			ok = more = false;
+		if (ok && !more)
+			set_end(map, &ev.end_mark);
 		yaml_event_delete(&ev);
 	}
 	if (ok && merge)

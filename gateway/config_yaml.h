@@ -25,6 +25,8 @@ struct ytree {
 	char *text;		/* scalars */
 	bool quoted;		/* '...', "...", | or >: certainly a string */
 	unsigned line, column;	/* of the key where there is one, else of the value */
+	/* Of the value itself: where it begins, and just behind it. */
+	unsigned value_line, value_column, end_line, end_column;
 	struct ytree *first, *next;
 };
 

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/redact.h"
 #include "gateway/cli.h"
+#include "gateway/config_write.h"
 #include "gateway/env.h"
 
 extern char **environ;
@@ -92,6 +93,10 @@ prepare(struct cli_ctx *ctx)
 	if (!ctx->config)
 		return CLI_CONFIG;
 	env_hide_secrets(environ);
+	/* Only who may become the owner; a read-only file stays as it is. */
+	if (needs & CLI_NEEDS_HOME && config_migrate(ctx->config, &err))
+		cli_complain("the configuration can't be brought up to date: %s",
+			err.text);
 	return set_log_level(ctx);
 }
 

@@ -68,6 +68,27 @@ n=$((n + 1))
 grep -q very-secret "$dir/out" && echo "not ok $n - no secret" || echo "ok $n - no secret"
 unset OPENAI_API_KEY
 
+# Writing.
+check 'set a key' 0 '' '' config set agent.max_turns 7
+check 'it counts' 0 'agent.max_turns = 7  (config.yaml:' '' config check --effective
+check 'set a list by its other name' 0 '' '' config set telegram.allow_from 5 6
+check 'the list counts' 0 'allowed_users = .5, 6.  (config.yaml:1)' '' \
+	config check --effective
+check 'set an unknown key' 2 '' 'did you mean agent.max_turns' config set agent.max_turn 7
+check 'set a bad value' 78 '' '1 to 1000' config set agent.max_turns many
+check 'a secret is no argument' 2 '' 'standard input' config set OPENAI_API_KEY sk-1
+n=$((n + 1))
+echo 'sk-a$b#c' | "$bin" config set OPENAI_API_KEY - 2>"$dir/err"
+[ $? = 0 ] && [ "$(cat "$dir/home/.env")" = "OPENAI_API_KEY='sk-a\$b#c'" ] &&
+	[ "$(stat -c %a "$dir/home/.env")" = 600 ] &&
+	echo "ok $n - a secret goes into .env" || echo "not ok $n - a secret goes into .env"
+check 'the secret counts' 0 'OPENAI_API_KEY = (set)  (.env:1)' '' config check --effective
+HERMES_MAX_ITERATIONS=3; export HERMES_MAX_ITERATIONS
+check 'a variable that wins is named' 0 '' 'HERMES_MAX_ITERATIONS still wins' \
+	config set agent.max_turns 8
+unset HERMES_MAX_ITERATIONS
+printf 'telegram: {allowed_users: [1001]}\n' >"$dir/home/config.yaml"
+
 # A reader that closes early: quiet, and no failure.
 n=$((n + 1))
 i=0 bad=0

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -11,6 +12,7 @@
 #include "base/redact.h"
 #include "gateway/config.h"
 #include "gateway/config_table.h"
+#include "gateway/config_write.h"
 #include "tests/tmpdir.h"
 
 static struct report rep;
@@ -42,7 +44,8 @@ load(const char *yaml, const char *dotenv, const char *const *env)
 {
 	CLEANUP_FREE char *file = mem_str(tmpdir_path("config.yaml"));
 	CLEANUP_FREE char *env_file = mem_str(tmpdir_path(".env"));
-	struct config_input in = { file, false, env_file, env };
+	struct config_input in = { .file = file, .dotenv_file = env_file,
+		.environ = env };
 
 	config_free(&cfg);
 	report_done(&rep);
@@ -396,6 +399,93 @@ an_open_or_empty_allow_list_is_warned_about(void **state)
 	assert_int_equal(rep.n, 0);
 }
 
+/* A default never changes for an existing installation. */
+static void
+an_existing_file_keeps_its_versions_defaults(void **state)
+{
+	static const struct config_change changes[] = {
+		{ 101, "agent.max_turns", "12" }, { 103, "agent.max_turns", "13" },
+		{ 102, "approvals.mode", "off" }, { 0, NULL, NULL },
+	};
+	static const struct { const char *yaml; int turns; const char *mode, *after; }
+	rows[] = {
+		{ "_config_version: 100\n", 12, "off", "_config_version: 100\n"
+		  "agent:\n  max_turns: 12\napprovals:\n  mode: off\n" },
+		{ "_config_version: 101\n", 13, "off", "_config_version: 101\n"
+		  "agent:\n  max_turns: 13\napprovals:\n  mode: off\n" },
+		{ "_config_version: 103\n", 90, "manual", "_config_version: 103\n" },
+		{ "# old\n", 12, "off", "# old\n"
+		  "agent:\n  max_turns: 12\napprovals:\n  mode: off\n" },
+		{ "_config_version: 33\nagent: {max_turns: 7}\n", 7, "off",
+		  "_config_version: 33\nagent: {max_turns: 7}\n"
+		  "approvals:\n  mode: off\n" },
+	};
+	CLEANUP_FREE char *file = mem_str(tmpdir_path("config.yaml"));
+	struct config_input in = { .file = file, .environ = no_env,
+		.changes = changes };
+	struct err err;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP_FREE char *text = NULL;
+
+		tmpdir_write("config.yaml", rows[i].yaml);
+		for (int again = 0; again < 2; again++) {
+			config_free(&cfg);
+			cfg = config_load(&in, &rep);
+			assert_non_null(cfg);
+			assert_int_equal(cfg->agent.max_turns, rows[i].turns);
+			assert_string_equal(cfg->approvals.mode, rows[i].mode);
+			assert_int_equal(config_migrate(cfg, &err), 0);
+			mem_free(text);
+			text = tmpdir_read("config.yaml");
+			assert_string_equal(text, rows[i].after);
+		}
+	}
+}
+
+/* Without a file the version is written, so that the next one knows. */
+static void
+a_new_installation_records_its_version(void **state)
+{
+	struct err err;
+
+	(void)state;
+	load(NULL, NULL, no_env);
+	assert_int_equal(config_migrate(cfg, &err), 0);
+	CLEANUP_FREE char *text = tmpdir_read("config.yaml");
+	CLEANUP_FREE char *want = mem_printf("_config_version: %d\n",
+		CONFIG_VERSION);
+	assert_string_equal(text, want);
+}
+
+/*
+ * tests/data/config-defaults-N.txt is what version N began with.  Which bug: a
+ * changed default without a new version and a row in config_changes.
+ */
+static void
+no_default_changes_without_a_new_version(void **state)
+{
+	CLEANUP_FREE char *path = mem_printf("%s/tests/data/config-defaults-%d.txt",
+		getenv("TOP_SRCDIR"), CONFIG_VERSION);
+	FILE *f = fopen(path, "r");
+	char line[512];
+	size_t i = 0;
+
+	(void)state;
+	assert_non_null(f);
+	for (; fgets(line, sizeof(line), f); i++) {
+		CLEANUP_FREE char *now = i < config_nkeys ? mem_printf("%s\t%s\n",
+			config_key_name(&config_keys[i]), config_keys[i].def) : NULL;
+
+		/* A new row belongs into the file too (config dump-docs defaults). */
+		assert_non_null(now);
+		assert_string_equal(line, now);
+	}
+	assert_int_equal(i, config_nkeys);
+	fclose(f);
+}
+
 /* Which bug: a row whose default isn't of its own type, or two rows at one place. */
 static void
 the_table_is_sound(void **state)
@@ -440,6 +530,9 @@ main(void)
 		T(a_file_of_hermes_is_accepted),
 		T(what_this_version_cannot_obey_stops_the_start),
 		T(an_open_or_empty_allow_list_is_warned_about),
+		T(an_existing_file_keeps_its_versions_defaults),
+		T(a_new_installation_records_its_version),
+		T(no_default_changes_without_a_new_version),
 		T(the_table_is_sound),
 	};
 

@@ -52,7 +52,8 @@ static struct config *
 load(const char *yaml, const char *const *env)
 {
 	CLEANUP_FREE char *file = mem_str(tmpdir_path("config.yaml"));
-	struct config_input in = { file, true, NULL, env };
+	struct config_input in = { .file = file, .file_required = true,
+		.environ = env };
 	struct report rep;
 	struct config *cfg;
 

@@ -208,7 +208,7 @@ the_environment_moves_no_session_to_the_host(void **state)
 {
 	static const char *const env[] = { "TERMINAL_ENV=local",
 		"TERMINAL_LIFETIME_SECONDS=7", NULL };
-	struct config_input in = { NULL, false, NULL, env };
+	struct config_input in = { .environ = env };
 	static const struct { const char *yaml, *sessions, *console; } rows[] = {
 		{ "", "native", "local" },
 		{ "terminal: {backend: native}\n", "native", "native" },

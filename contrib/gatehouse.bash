@@ -1,0 +1,15 @@
+# Completion of gatehouse for bash. Made by `gatehouse config dump-docs bash`.
+_gatehouse()
+{
+	local words='' cur=${COMP_WORDS[COMP_CWORD]}
+	case "${COMP_WORDS[*]:1:COMP_CWORD-1} " in
+	'config check '*) words=' --effective --json --home --config --log-level --verbose --help' ;;
+	'config path '*) words=' --home --config --log-level --verbose --help' ;;
+	'config set '*) words=' --home --config --log-level --verbose --help' ;;
+	'version '*) words=' --home --config --log-level --verbose --help' ;;
+	'config ') words=' check path set' ;;
+	' ') words=' config version --home --config --log-level --verbose --help' ;;
+	esac
+	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+}
+complete -o default -F _gatehouse gatehouse
