@@ -50,10 +50,11 @@ int q_run_end(const struct q *q, int64_t run, const char *state,
 	const char *outcome, msec_t now, struct err *err);
 
 /* q_claim.c */
-int q_claim(const struct q *q, struct job *job, const char *key, msec_t now,
-	struct run_claim *ret, struct err *err);
+/* The session has something that wants an answer. origin: NULL keeps it. */
+int q_claim(const struct q *q, struct job *job, const struct q_session *s,
+	const char *origin, msec_t now, struct run_claim *ret, struct err *err);
 /* The set's words that are not in the transcript yet become user entries. */
-int q_set_words(const struct q *q, int64_t session, int64_t conversation,
+int q_set_words(const struct q *q, struct job *job, const struct q_session *s,
 	int64_t generation, msec_t now, struct err *err);
 
 /* q_transcript.c */

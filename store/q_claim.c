@@ -6,43 +6,64 @@
  */
 #include "store/q.h"
 
-#include "base/mem.h"
+#include <string.h>
 
+
+struct word { int64_t id; const char *text; msec_t at; };
+
+/* Read whole before anything is changed: the updates would move the rows. */
 static int
-words_next(const struct q *q, struct db_rows *rows, int64_t conversation,
-	int64_t generation, msec_t now, struct err *err)
+words_read(const struct q *q, struct job *job, int64_t session,
+	struct word **ret_words, size_t *ret_n, struct err *err)
 {
-	int64_t entry, id = db_col_int(rows, 0), at = db_col_int(rows, 2);
-	const char *text = db_col_text(rows, 1);
+	struct db_rows *rows = db_query(q->db, err, "SELECT id, text, sent_at"
+	    " FROM inbox WHERE session = ? AND state = 'owned'"
+	    " AND entry IS NULL ORDER BY id", DB_I(session));
+	struct word *words = NULL;
+	size_t n = 0, size = 0;
+	int rc = rows ? 1 : -1;
 
-	if (q_transcript_user(q, conversation, generation, text ? text : "",
-	    at > 0 ? at : now, &entry, err) == -1)
-		return -1;
-	return db_run(q->db, err, "UPDATE inbox SET entry = ?, text = NULL"
-	    " WHERE id = ?", DB_I(entry), DB_I(id));
+	while (rc == 1 && (rc = db_next(rows, err)) == 1) {
+		if (n == size) {
+			struct word *more = job_alloc(job, 2 * size + 4,
+			    sizeof(*more));
+
+			if (n > 0)
+				memcpy(more, words, n * sizeof(*words));
+			words = more;
+			size = 2 * size + 4;
+		}
+		words[n++] = (struct word){
+			.id = db_col_int(rows, 0), .at = db_col_int(rows, 2),
+			.text = job_keep(job, db_col_text(rows, 1)),
+		};
+	}
+	*ret_words = words;
+	*ret_n = n;
+	return rc;
 }
 
-/*
- * One row at a time: the query is not left open across the update of the very
- * rows it walks.
- */
 int
-q_set_words(const struct q *q, int64_t session, int64_t conversation,
+q_set_words(const struct q *q, struct job *job, const struct q_session *s,
 	int64_t generation, msec_t now, struct err *err)
 {
-	for (;;) {
-		struct db_rows *rows = db_query(q->db, err, "SELECT id, text, sent_at"
-		    " FROM inbox WHERE session = ? AND state = 'owned'"
-		    " AND entry IS NULL ORDER BY id LIMIT 1", DB_I(session));
-		int rc = rows ? db_next(rows, err) : -1;
+	struct word *words;
+	size_t n;
 
-		if (rc != 1)
-			return rc;
-		rc = words_next(q, rows, conversation, generation, now, err);
-		db_end(rows);
-		if (rc == -1)
+	if (words_read(q, job, s->id, &words, &n, err) == -1)
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		const struct word *w = &words[i];
+		int64_t entry;
+
+		if (q_transcript_user(q, s->conversation, generation,
+		    w->text ? w->text : "", w->at > 0 ? w->at : now, &entry,
+		    err) == -1 ||
+		    db_run(q->db, err, "UPDATE inbox SET entry = ?, text = NULL"
+		    " WHERE id = ?", DB_I(entry), DB_I(w->id)) == -1)
 			return -1;
 	}
+	return 0;
 }
 
 /* Rule 1.5 for a run that finished; for all others they are simply dead. */
@@ -59,79 +80,59 @@ predecessor_end(const struct q *q, const struct q_run *prev, msec_t now,
 		return -1;
 	if (*ret_withdrawn == 0)
 		return 0;
-	if (db_run(q->db, err, "UPDATE inbox SET state = 'owned', answer = NULL"
-	    " WHERE run = ? AND state = 'answered'", DB_I(prev->id)) == -1)
+	if (db_run(q->db, err, "UPDATE inbox SET state = 'owned', run = NULL,"
+	    " answer = NULL WHERE run = ? AND state = 'answered'", DB_I(prev->id)) == -1)
 		return -1;
 	return q_transcript_cut(q, prev->id, err);
 }
 
+/* The session's open set is its newest run's: nothing else can own it. */
 static int
-set_move(const struct q *q, int64_t session, int64_t run, unsigned *ret_n,
-	struct err *err)
+set_take(const struct q *q, int64_t session, unsigned *ret_n, struct err *err)
 {
-	if (db_run(q->db, err, "UPDATE inbox SET run = ? WHERE session = ?"
-	    " AND state = 'owned'", DB_I(run), DB_I(session)) == -1)
+	int64_t n = 0;
+
+	if (db_run(q->db, err, "UPDATE inbox SET state = 'owned'"
+	    " WHERE session = ? AND state = 'waiting'", DB_I(session)) == -1 ||
+	    db_int(q->db, err, &n, "SELECT count(*) FROM inbox"
+	    " WHERE session = ? AND state = 'owned'", DB_I(session)) == -1)
 		return -1;
-	*ret_n = (unsigned)db_changes(q->db);
-	if (db_run(q->db, err, "UPDATE inbox SET run = ?, state = 'owned'"
-	    " WHERE session = ? AND state = 'waiting'",
-	    DB_I(run), DB_I(session)) == -1)
-		return -1;
-	*ret_n += (unsigned)db_changes(q->db);
+	*ret_n = (unsigned)n;
 	return 0;
 }
 
 static int
-run_insert(const struct q *q, const struct q_session *s, msec_t now,
-	int64_t *ret_run, struct err *err)
+run_insert(const struct q *q, const struct q_session *s, const char *origin,
+	msec_t now, struct err *err)
 {
 	if (db_run(q->db, err, "UPDATE session SET generation = generation + 1,"
-	    " updated_at = ? WHERE id = ?", DB_I(now), DB_I(s->id)) == -1 ||
-	    db_run(q->db, err, "INSERT INTO run(session, conversation, generation,"
-	    " state, started_at) VALUES(?, ?, ?, 'open', ?)", DB_I(s->id),
-	    DB_I(s->conversation), DB_I(s->generation + 1), DB_I(now)) == -1)
+	    " origin = coalesce(?, origin), updated_at = ? WHERE id = ?",
+	    DB_S(origin), DB_I(now), DB_I(s->id)) == -1)
 		return -1;
-	*ret_run = db_last_id(q->db);
-	return 0;
-}
-
-static int
-claim_waits(const struct q *q, int64_t session, struct err *err)
-{
-	int64_t any;
-
-	return db_int(q->db, err, &any, "SELECT 1 WHERE"
-	    " EXISTS(SELECT 1 FROM inbox WHERE session = ? AND state = 'waiting')"
-	    " OR EXISTS(SELECT 1 FROM inbox WHERE session = ? AND state = 'owned')",
-	    DB_I(session), DB_I(session));
+	return db_run(q->db, err, "INSERT INTO run(session, conversation,"
+	    " generation, state, started_at) VALUES(?, ?, ?, 'open', ?)",
+	    DB_I(s->id), DB_I(s->conversation), DB_I(s->generation + 1),
+	    DB_I(now));
 }
 
 int
-q_claim(const struct q *q, struct job *job, const char *key, msec_t now,
-	struct run_claim *ret, struct err *err)
+q_claim(const struct q *q, struct job *job, const struct q_session *s,
+	const char *origin, msec_t now, struct run_claim *ret, struct err *err)
 {
-	struct q_session s;
 	struct q_run prev;
-	int64_t run;
-	int rc = q_session_find(q, job, key, &s, err);
+	int rc = q_run_newest(q, s, &prev, err);
 
-	*ret = (struct run_claim){ .session_key = key, .session_id = "" };
-	if (rc == 1)
-		rc = claim_waits(q, s.id, err);
-	if (rc != 1)
-		return rc;
-	rc = q_run_newest(q, &s, &prev, err);
 	if (rc == 1)
 		rc = predecessor_end(q, &prev, now, &ret->withdrawn, err);
-	if (rc == -1 || q_approval_withdraw(q, s.id, now, err) == -1 ||
-	    run_insert(q, &s, now, &run, err) == -1 ||
-	    set_move(q, s.id, run, &ret->set_size, err) == -1 ||
-	    q_set_words(q, s.id, s.conversation, s.generation + 1, now, err) == -1)
+	if (rc == -1 || q_approval_withdraw(q, s->id, now, err) == -1 ||
+	    run_insert(q, s, origin, now, err) == -1 ||
+	    set_take(q, s->id, &ret->set_size, err) == -1 ||
+	    q_set_words(q, job, s, s->generation + 1, now, err) == -1)
 		return -1;
 	ret->claimed = true;
-	ret->session_id = s.session_id;
-	ret->generation = (uint64_t)s.generation + 1;
-	ret->first = s.generation == 0;
+	ret->session_id = s->session_id;
+	ret->generation = (uint64_t)s->generation + 1;
+	ret->first = s->generation == 0;
 	return 0;
 }
 
@@ -148,9 +149,18 @@ claim_run(struct job *job, const struct q *q, struct err *err)
 {
 	struct claim_job *c = (struct claim_job *)job;
 	struct run_claim *claim = job_alloc(job, 1, sizeof(*claim));
+	struct q_session s;
+	int64_t any;
+	int rc = q_session_find(q, job, c->key, &s, err);
 
+	*claim = (struct run_claim){ .session_key = c->key, .session_id = "" };
 	job->accept = (struct accept_result){ .claims = claim };
-	return q_claim(q, job, c->key, c->now, claim, err);
+	if (rc == 1)
+		rc = db_int(q->db, err, &any, "SELECT 1 WHERE EXISTS(SELECT 1"
+		    " FROM inbox WHERE session = ? AND state = 'waiting')"
+		    " OR EXISTS(SELECT 1 FROM inbox WHERE session = ?"
+		    " AND state = 'owned')", DB_I(s.id), DB_I(s.id));
+	return rc == 1 ? q_claim(q, job, &s, NULL, c->now, claim, err) : rc;
 }
 
 struct op *

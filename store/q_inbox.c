@@ -8,11 +8,18 @@
 
 #include "base/mem.h"
 
+/* A claim under way: its session, and whether something of it is new. */
+struct claimant {
+	struct q_session session;
+	bool fresh;
+};
+
 struct accept_job {
 	struct job job;
 	struct accept_req req;
 	struct inbox_event *events;
 	struct inbox_claim *claims;
+	struct claimant *claimants;
 	int64_t *ids;			/* result */
 	struct run_claim *claimed;	/* result */
 };
@@ -46,10 +53,9 @@ edit_apply(const struct q *q, int64_t session, const struct inbox_event *e,
 /* 1: stored, 0: known already. */
 static int
 event_insert(const struct q *q, const struct accept_req *req, int64_t source,
-	int64_t session, const struct inbox_event *e, struct err *err)
+	int64_t session, const struct inbox_event *e, const char *state,
+	struct err *err)
 {
-	const char *state = e->kind == INBOX_TURN ? "waiting" : "recorded";
-
 	if (db_run(q->db, err, "INSERT INTO inbox(source, kind_name, event_id,"
 	    " kind, session, chat_id, thread_id, user_id, msg_id, ref_id, text,"
 	    " payload, sent_at, accepted_at, state)"
@@ -64,41 +70,45 @@ event_insert(const struct q *q, const struct accept_req *req, int64_t source,
 	return db_changes(q->db) == 1;
 }
 
-static const struct inbox_claim *
+static size_t
 claim_of(const struct accept_req *req, const char *key)
 {
-	for (size_t i = 0; i < req->nclaims; i++)
-		if (strcmp(req->claims[i].session_key, key) == 0)
-			return &req->claims[i];
-	return NULL;
+	size_t i = 0;
+
+	while (i < req->nclaims && strcmp(req->claims[i].session_key, key) != 0)
+		i++;
+	return i;
 }
 
-/* *ret_fresh: something that wants an answer came for this session. */
 static int
 event_accept(struct accept_job *a, const struct q *q, int64_t source, size_t i,
-	const char **ret_fresh, struct err *err)
+	struct err *err)
 {
 	const struct inbox_event *e = &a->events[i];
-	const struct inbox_claim *claim = claim_of(&a->req, e->session_key);
-	struct q_session s = { .id = 0 };
+	size_t c = claim_of(&a->req, e->session_key);
+	struct claimant other = { .fresh = false };
+	struct claimant *who = c < a->req.nclaims ? &a->claimants[c] : &other;
+	bool runs = who != &other && a->claims[c].run;
+	const char *state = e->kind != INBOX_TURN ? "recorded" :
+	    runs ? "owned" : "waiting";	/* the claim below takes it */
 
-	*ret_fresh = NULL;
 	if (e->session_key[0] != '\0' && q_session_need(q, &a->job,
 	    &(struct q_session_new){ .key = e->session_key, .source = source,
-		.chat_id = e->chat_id, .origin = claim ? claim->origin : NULL,
-		.now = a->req.now_wall }, &s, err) == -1)
+		.chat_id = e->chat_id, .now = a->req.now_wall,
+		.origin = who != &other ? a->claims[c].origin : NULL },
+	    &who->session, err) == -1)
 		return -1;
-	int rc = event_insert(q, &a->req, source, s.id, e, err);
+	int rc = event_insert(q, &a->req, source, who->session.id, e, state, err);
 	if (rc != 1)
 		return rc;
 	a->ids[i] = db_last_id(q->db);
 	if (e->kind == INBOX_TURN)
-		*ret_fresh = e->session_key;
-	if (e->kind != INBOX_EDIT || s.id == 0 || !e->ref_id)
+		who->fresh = true;
+	if (e->kind != INBOX_EDIT || who->session.id == 0 || !e->ref_id)
 		return 0;
-	rc = edit_apply(q, s.id, e, err);
+	rc = edit_apply(q, who->session.id, e, err);
 	if (rc == 1)
-		*ret_fresh = e->session_key;
+		who->fresh = true;
 	return rc == -1 ? -1 : 0;
 }
 
@@ -115,23 +125,22 @@ cursor_store(const struct q *q, const struct accept_req *req, int64_t source,
 
 /* The way back may have changed: a claim brings the newest origin. */
 static int
-claim_accept(struct accept_job *a, const struct q *q, size_t i, bool fresh,
-	struct err *err)
+claim_accept(struct accept_job *a, const struct q *q, size_t i, struct err *err)
 {
 	const struct inbox_claim *c = &a->claims[i];
+	const struct claimant *who = &a->claimants[i];
 
 	a->claimed[i] = (struct run_claim){
 		.session_key = c->session_key, .session_id = "",
 	};
-	if (fresh && c->origin && db_run(q->db, err, "UPDATE session"
-	    " SET origin = ?, updated_at = ? WHERE profile = ? AND"
-	    " session_key = ?", DB_S(c->origin), DB_I(a->req.now_wall),
-	    DB_S(q->profile), DB_S(c->session_key)) == -1)
-		return -1;
-	if (!fresh || !c->run)
+	if (!who->fresh)
 		return 0;
-	return q_claim(q, &a->job, c->session_key, a->req.now_wall,
-	    &a->claimed[i], err);
+	if (c->run)
+		return q_claim(q, &a->job, &who->session, c->origin,
+		    a->req.now_wall, &a->claimed[i], err);
+	return db_run(q->db, err, "UPDATE session SET origin = coalesce(?, origin),"
+	    " updated_at = ? WHERE id = ?", DB_S(c->origin),
+	    DB_I(a->req.now_wall), DB_I(who->session.id));
 }
 
 static int
@@ -139,27 +148,21 @@ accept_run(struct job *job, const struct q *q, struct err *err)
 {
 	struct accept_job *a = (struct accept_job *)job;
 	const struct accept_req *req = &a->req;
-	bool *fresh = job_alloc(job, req->nclaims + 1, sizeof(*fresh));
 	int64_t source;
 
 	a->ids = job_alloc(job, req->nevents, sizeof(*a->ids));
 	a->claimed = job_alloc(job, req->nclaims, sizeof(*a->claimed));
+	a->claimants = job_alloc(job, req->nclaims, sizeof(*a->claimants));
 	job->accept = (struct accept_result){ a->ids, a->claimed };
 	if (q_source(q, req->platform, req->account, &source, err) == -1)
 		return -1;
-	for (size_t i = 0; i < req->nevents; i++) {
-		const char *key;
-
-		if (event_accept(a, q, source, i, &key, err) == -1)
+	for (size_t i = 0; i < req->nevents; i++)
+		if (event_accept(a, q, source, i, err) == -1)
 			return -1;
-		const struct inbox_claim *c = key ? claim_of(req, key) : NULL;
-		if (c)
-			fresh[c - req->claims] = true;
-	}
 	if (cursor_store(q, req, source, err) == -1)
 		return -1;
 	for (size_t i = 0; i < req->nclaims; i++)
-		if (claim_accept(a, q, i, fresh[i], err) == -1)
+		if (claim_accept(a, q, i, err) == -1)
 			return -1;
 	return 0;
 }

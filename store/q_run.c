@@ -151,8 +151,9 @@ finish_run(struct job *job, const struct q *q, struct err *err)
 		return -1;
 	if (finish_chunks(f, q, &run, &first, err) == -1 ||
 	    db_run(q->db, err, "UPDATE inbox SET state = 'answered',"
-	    " answer = nullif(?, 0) WHERE run = ? AND state = 'owned'",
-	    DB_I(first), DB_I(run.id)) == -1 ||
+	    " answer = nullif(?, 0), run = ? WHERE session = ?"
+	    " AND state = 'owned'", DB_I(first), DB_I(run.id),
+	    DB_I(run.session)) == -1 ||
 	    db_run(q->db, err, "UPDATE run SET entry = nullif(?, 0),"
 	    " answer = nullif(?, 0) WHERE id = ?",
 	    DB_I(entry), DB_I(first), DB_I(run.id)) == -1 ||
@@ -198,8 +199,8 @@ store_finish(struct store *store, const struct finish_req *req,
 
 /* Words that only waited are kept in the history, as those of the run are. */
 static int
-session_stop(const struct q *q, const struct q_session *s, msec_t now,
-	struct err *err)
+session_stop(const struct q *q, struct job *job, const struct q_session *s,
+	msec_t now, struct err *err)
 {
 	struct q_run run;
 	unsigned n = 0;
@@ -215,7 +216,7 @@ session_stop(const struct q *q, const struct q_session *s, msec_t now,
 	if (rc == -1 || q_approval_withdraw(q, s->id, now, err) == -1 ||
 	    db_run(q->db, err, "UPDATE inbox SET state = 'owned'"
 	    " WHERE session = ? AND state = 'waiting'", DB_I(s->id)) == -1 ||
-	    q_set_words(q, s->id, s->conversation, s->generation, now, err) == -1 ||
+	    q_set_words(q, job, s, s->generation, now, err) == -1 ||
 	    db_run(q->db, err, "UPDATE inbox SET state = 'stopped'"
 	    " WHERE session = ? AND state = 'owned'", DB_I(s->id)) == -1)
 		return -1;
@@ -235,7 +236,7 @@ stop_run(struct job *job, const struct q *q, struct err *err)
 	struct q_session s;
 	int rc = q_session_find(q, job, st->key, &s, err);
 
-	return rc == 1 ? session_stop(q, &s, st->now, err) : rc;
+	return rc == 1 ? session_stop(q, job, &s, st->now, err) : rc;
 }
 
 static int
@@ -245,7 +246,7 @@ reset_run(struct job *job, const struct q *q, struct err *err)
 	struct q_session s = { .session_id = "" };
 	int rc = q_session_find(q, job, st->key, &s, err);
 
-	if (rc == 1 && (session_stop(q, &s, st->now, err) == -1 ||
+	if (rc == 1 && (session_stop(q, job, &s, st->now, err) == -1 ||
 	    db_run(q->db, err, "UPDATE conversation SET ended_at = ?,"
 	    " end_reason = 'reset' WHERE id = ?",
 	    DB_I(st->now), DB_I(s.conversation)) == -1 ||

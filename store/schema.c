@@ -61,7 +61,10 @@ static const char version_1[] =
 " at INTEGER NOT NULL, body TEXT NOT NULL);"
 "CREATE INDEX transcript_order ON transcript(conversation, generation);"
 
-/* state: waiting, owned, answered, stopped, recorded, parked */
+/*
+ * state: waiting, owned (by the session's newest run), answered (by run),
+ * stopped, recorded, parked
+ */
 "CREATE TABLE inbox(id INTEGER PRIMARY KEY,"
 " source INTEGER NOT NULL REFERENCES source(id), kind_name TEXT NOT NULL,"
 " event_id TEXT NOT NULL, kind INTEGER NOT NULL,"
@@ -74,7 +77,6 @@ static const char version_1[] =
 "CREATE INDEX inbox_waiting ON inbox(session) WHERE state = 'waiting';"
 "CREATE INDEX inbox_owned ON inbox(session) WHERE state = 'owned';"
 "CREATE INDEX inbox_run ON inbox(run) WHERE run IS NOT NULL;"
-"CREATE INDEX inbox_msg ON inbox(session, msg_id);"
 
 /* state: started, ended, unknown, lost (found started at boot, to be told) */
 "CREATE TABLE tool(run INTEGER NOT NULL REFERENCES run(id),"
