@@ -262,9 +262,9 @@ same_value(const struct ytree *node, const struct config_edit *edit)
 	for (size_t i = 0; i < edit->n; i++, c = c->next) {
 		struct buf want CLEANUP_BUF;
 
+		buf_init(&want, TEXT_MAX);
 		if (!c || c->kind != YTREE_TEXT)
 			return false;
-		buf_init(&want, TEXT_MAX);
 		for (const char *p = edit->items[i]; *p; p++)
 			buf_printf(&want, "%s%c", *p == '$' && p[1] == '{' ? "$" : "",
 				*p);
