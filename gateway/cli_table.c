@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "gateway/cli.h"
 #include "gateway/config_cmd.h"
+#include "gateway/status.h"
 #include "gateway/version.h"
 
 const struct cli_option cli_global_options[] = {
@@ -19,6 +20,11 @@ static const struct cli_option check_options[] = {
 	{ NULL, 0, NULL, NULL },
 };
 
+static const struct cli_option json_options[] = {
+	{ "json", 0, NULL, "print JSON" },
+	{ NULL, 0, NULL, NULL },
+};
+
 const struct cli_command cli_commands[] = {
 	{ "config check", "[FILE]", 0, 1, "Check the configuration.",
 	  check_options, 0, config_check_main },
@@ -30,6 +36,8 @@ const struct cli_command cli_commands[] = {
 	{ "config dump-docs", "yaml|env|man|defaults|bash", 1, 1,
 	  "Print documentation made from the table of keys.", NULL,
 	  CLI_HIDDEN | CLI_STANDALONE, config_dump_docs_main },
+	{ "status", "", 0, 0, "Show what runs, and what a start would use.",
+	  json_options, 0, status_main },
 	{ "version", "", 0, 0, "Print the version.", NULL,
 	  CLI_STANDALONE, version_main },
 };

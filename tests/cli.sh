@@ -89,6 +89,10 @@ check 'a variable that wins is named' 0 '' 'HERMES_MAX_ITERATIONS still wins' \
 unset HERMES_MAX_ITERATIONS
 printf 'telegram: {allowed_users: [1001]}\n' >"$dir/home/config.yaml"
 
+check 'status without an owner' 0 '^not running' '' status
+check 'status as JSON' 0 '"running":[[:space:]]*false' '' status --json
+check 'status names the backends' 0 'sessions run commands in: native' '' status
+
 # A reader that closes early: quiet, and no failure.
 n=$((n + 1))
 i=0 bad=0

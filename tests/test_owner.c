@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -353,6 +354,80 @@ the_socket_is_ours_alone(void **state)
 	assert_int_equal(started, 0);
 }
 
+static void
+on_status(void *arg, struct owner_call *call, const struct json *req)
+{
+	struct json *platform = json_set_str(json_object(), "name", "telegram");
+	struct json *list = json_array();
+
+	(void)arg, (void)req;
+	started++;
+	json_set_str(platform, "state", "backoff");
+	json_set_str(platform, "why", "no network");
+	json_add_take(list, platform);
+	owner_call_end(call, json_set_take(json_object(), "platforms", list), true);
+}
+
+/* Runs the built program beside the loop; its exit status, output in text. */
+static int
+run_program(const char *const *argv, char *text, size_t size)
+{
+	CLEANUP_FREE char *path = mem_printf("%s/gatehouse",
+		getenv("TOP_BUILDDIR"));
+	size_t len = 0;
+	int out[2], status;
+	pid_t pid;
+
+	assert_int_equal(pipe(out), 0);
+	pid = fork();
+	if (pid == 0) {
+		dup2(out[1], STDOUT_FILENO);
+		dup2(out[1], STDERR_FILENO);
+		execv(path, (char *const *)(uintptr_t)argv);
+		_exit(99);
+	}
+	close(out[1]);
+	while (waitpid(pid, &status, WNOHANG) == 0)
+		turn();
+	while (len < size - 1) {
+		ssize_t n = read(out[0], text + len, size - 1 - len);
+
+		if (n <= 0)
+			break;
+		len += (size_t)n;
+	}
+	text[len] = '\0';
+	close(out[0]);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void
+the_status_command_asks_the_owner(void **state)
+{
+	static const struct owner_handler answering[] = {
+		{ "status", on_status, NULL, NULL } };
+	const char *argv[] = { "gatehouse", "--home", home.dir, "status", NULL };
+	char text[4096];
+	int lock = owner_lock(&home, 0, &err);
+	CLEANUP_FREE char *pid = mem_printf("running, pid %d\n", (int)getpid());
+
+	(void)state;
+	assert_true(lock >= 0);
+	owner_free(&owner);
+	owner = owner_listen(loop, &home, answering, 1, NULL, &err);
+	assert_int_equal(run_program(argv, text, sizeof(text)), 0);
+	assert_int_equal(started, 1);
+	assert_non_null(strstr(text, pid));
+	assert_non_null(strstr(text, "telegram: backoff, no network"));
+	/* An owner that holds the lock and does not listen is told apart. */
+	owner_free(&owner);
+	assert_int_equal(run_program(argv, text, sizeof(text)), 1);
+	assert_non_null(strstr(text, "it does not answer"));
+	close(lock);
+	assert_int_equal(run_program(argv, text, sizeof(text)), 0);
+	assert_non_null(strstr(text, "not running"));
+}
+
 /* ---- the lock ------------------------------------------------------------- */
 
 /* A child that holds the lock until its pipe is closed, then dies. */
@@ -455,6 +530,7 @@ main(void)
 		T(a_thousand_clients_that_close_early_change_nothing),
 		T(clients_are_bounded),
 		T(the_socket_is_ours_alone),
+		T(the_status_command_asks_the_owner),
 		T(a_second_owner_is_refused_with_the_pid),
 		T(a_dying_owner_is_waited_for),
 		T(a_chat_becomes_owner_or_finds_one),

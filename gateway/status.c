@@ -1,0 +1,203 @@
+#include "gateway/status.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "gateway/cli.h"
+#include "gateway/config_model.h"
+#include "gateway/config_opts.h"
+#include "gateway/owner_client.h"
+#include "gateway/owner_path.h"
+#include "gateway/override.h"
+#include "gateway/version.h"
+
+#define ANSWER_MS 5000
+
+/* "nobody", "everybody" or how many; ids are no business of a status. */
+static char *
+who_may_talk(const struct config *cfg)
+{
+	struct config_people people;
+	size_t n = 0;
+	bool all;
+
+	config_people_init(&people, cfg);
+	all = people.allow_all;
+	for (; people.users[n]; n++)
+		all = all || strcmp(people.users[n], "*") == 0;
+	config_people_done(&people);
+	if (all)
+		return mem_str("everybody");
+	return n ? mem_printf("%zu user id%s", n, n == 1 ? "" : "s") :
+		mem_str("nobody");
+}
+
+static const char *
+model_text(const struct config_model *m)
+{
+	switch (m->choice) {
+	case MODEL_SERVER:
+		return m->base_url;
+	case MODEL_PROBE_LOCAL:
+		return "a server on this machine, else the demo";
+	case MODEL_DEMO:
+		return "the built-in demo";
+	}
+	return "";
+}
+
+static struct json *
+sandbox_json(const struct override *where)
+{
+	struct json *j = json_object();
+
+	json_set_str(j, "backend", where->backend);
+	json_set_str(j, "image", where->image);
+	json_set_int(j, "lifetime_s", where->lifetime_s);
+	json_set_bool(j, "override", where->overridden);
+	json_set_bool(j, "host_commands", where->host_commands);
+	json_set_str(j, "console_backend", where->console_backend);
+	return j;
+}
+
+/* What a start with this configuration would use; NULL if it can't be. */
+static struct json *
+config_json(struct cli_ctx *ctx, struct report *rep)
+{
+	struct config *cfg = cli_load_config(ctx, NULL, rep);
+	struct config_model model;
+	struct override where;
+	struct json *j;
+
+	if (!cfg || override_resolve(cfg, &where, rep)) {
+		config_free(&cfg);
+		return NULL;
+	}
+	model = config_model_choice(cfg, false);
+	j = json_object();
+	json_set_str(j, "file", cfg->path);
+	json_set_bool(j, "exists", cfg->file_exists);
+	json_set_str(j, "model", model_text(&model));
+	json_set_str(j, "model_name", model.name);
+	json_set_bool(j, "telegram", config_telegram_on(cfg));
+	CLEANUP_FREE char *who = who_may_talk(cfg);
+	json_set_str(j, "who_may_talk", who);
+	json_set_str(j, "approvals", cfg->approvals.mode);
+	json_set_take(j, "sandbox", sandbox_json(&where));
+	config_free(&cfg);
+	return j;
+}
+
+static struct json *
+status_json(struct cli_ctx *ctx, struct report *rep)
+{
+	struct json *j = json_object();
+	struct json *config = config_json(ctx, rep), *owner;
+	struct err err = { .code = ERR_NONE };
+	pid_t pid = owner_path_holder(&ctx->home);
+
+	json_set_str(j, "version", version_text());
+	json_set_str(j, "home", ctx->home.dir);
+	json_set_bool(j, "running", pid != 0);
+	if (pid)
+		json_set_int(j, "pid", pid);
+	json_set_int(j, "config_errors", (int64_t)rep->errors);
+	json_set_int(j, "config_warnings", (int64_t)rep->warnings);
+	if (config)
+		json_set_take(j, "config", config);
+	owner = pid ? owner_ask(&ctx->home, "status", ANSWER_MS, &err) : NULL;
+	if (owner)
+		json_set_take(j, "owner", owner);
+	else if (pid)
+		json_set_str(j, "owner_error", err.text);
+	return j;
+}
+
+static void
+print_config(const struct json *c)
+{
+	const struct json *s = json_get(c, "sandbox");
+	const char *image = json_get_str(s, "image", "");
+	const char *name = json_get_str(c, "model_name", "");
+
+	printf("configuration: %s%s\n", json_get_str(c, "file", ""),
+		json_get_bool(c, "exists", false) ? "" : " (absent: defaults)");
+	printf("model: %s%s%s\n", name, *name ? " at " : "",
+		json_get_str(c, "model", ""));
+	printf("telegram: %s; %s may talk\n",
+		json_get_bool(c, "telegram", false) ? "on" : "off",
+		json_get_str(c, "who_may_talk", ""));
+	printf("sessions run commands in: %s (image: %s; idle end: %" PRId64
+		" s)%s\n", json_get_str(s, "backend", ""), *image ? image : "default",
+		json_get_int(s, "lifetime_s", 0),
+		json_get_bool(s, "host_commands", false) ?
+		"  WARNING: on this host itself, isolated by nothing" : "");
+	printf("the console runs commands in: %s\n",
+		json_get_str(s, "console_backend", ""));
+}
+
+static void
+print_owner(const struct json *owner)
+{
+	const struct json *list = json_get(owner, "platforms");
+
+	for (const struct json *p = json_first(list); p; p = json_next(p)) {
+		const char *why = json_get_str(p, "why", "");
+
+		printf("  %s: %s%s%s\n", json_get_str(p, "name", "?"),
+			json_get_str(p, "state", "?"), *why ? ", " : "", why);
+	}
+	printf("  runs under way: %zu\n", json_len(json_get(owner, "runs")));
+	printf("  open approvals: %zu\n", json_len(json_get(owner, "approvals")));
+	list = json_get(owner, "sandboxes");
+	for (const struct json *s = json_first(list); s; s = json_next(s))
+		printf("  sandbox %s: %s\n", json_get_str(s, "sandbox", "?"),
+			json_get_str(s, "why", ""));
+}
+
+static void
+print_status(const struct json *j)
+{
+	const char *error = json_get_str(j, "owner_error", NULL);
+
+	printf("gatehouse %s, state in %s\n", json_get_str(j, "version", ""),
+		json_get_str(j, "home", ""));
+	if (!json_get_bool(j, "running", false))
+		printf("not running\n");
+	else
+		printf("running, pid %" PRId64 "%s%s\n", json_get_int(j, "pid", 0),
+			error ? "; it does not answer: " : "", error ? error : "");
+	if (json_get(j, "owner"))
+		print_owner(json_get(j, "owner"));
+	if (json_get(j, "config"))
+		print_config(json_get(j, "config"));
+	else
+		printf("configuration: can't be used (gatehouse config check)\n");
+}
+
+int
+status_main(struct cli_ctx *ctx)
+{
+	struct json *j CLEANUP_JSON = NULL;
+	struct report rep;
+	bool ok;
+
+	report_init(&rep);
+	j = status_json(ctx, &rep);
+	if (cli_option(ctx, "json")) {
+		CLEANUP_FREE char *text = json_text_pretty(j);
+
+		printf("%s\n", text);
+	} else {
+		cli_print_report(&rep, false);
+		print_status(j);
+	}
+	ok = rep.errors == 0;
+	report_done(&rep);
+	if (json_get(j, "owner_error"))
+		return CLI_FAIL;
+	return ok ? CLI_OK : CLI_CONFIG;
+}
