@@ -135,7 +135,7 @@ allow base/b.h '#include <stdint.h>\nstruct b { uint32_t x; };\n'
 expect 'only the gate' gateway/b.c 'void *gateway_p = &permit_issue;\n'
 expect 'no file over 500 lines' base/b.c \
     "$(awk 'BEGIN { for (i = 0; i < 501; i++) printf "\\n" }')"
-allow tests/b.c "$(awk 'BEGIN { for (i = 0; i < 600; i++) printf "\\n" }')"
+allow tests/b.c "$(awk 'BEGIN { for (i = 0; i < 700; i++) printf "\\n" }')"
 allow base/b.c "$(awk 'BEGIN { for (i = 0; i < 500; i++) printf "\\n" }')"
 
 long_function() {
