@@ -137,7 +137,7 @@ box_main(struct box *box, pid_t *ret_init)
 	/* As root: paths below the gateway's own 0700 directories are opened
 	 * while we still may; each beneath the sealed directory, no links. */
 	if (box->root)
-		root_grab_private(box);
+		graft_private(box);
 	change_user(box);
 	enter_namespaces(box);
 	/* The change of ids cleared it. */
@@ -146,8 +146,8 @@ box_main(struct box *box, pid_t *ret_init)
 	/* As an ordinary user: mounts can be cloned only in our own mount
 	 * namespace, and with the same uid every path is still reachable. */
 	if (!box->root)
-		root_grab_private(box);
-	root_grab_system(box);
+		graft_private(box);
+	graft_system(box);
 	/*
 	 * CLONE_PARENT makes init a child of the launcher, which reaps it and
 	 * whose death kills it; its pid is in shared memory before it runs.

@@ -27,11 +27,9 @@ confine_caps(bool keep_sys_admin)
 	/* Once, by init, while it may: no exec ever gains a capability or an
 	 * id again, for it and for all below it. */
 	if (keep_sys_admin) {
-#ifndef MUTANT_CAP_BOUNDING
 		for (unsigned long cap = 0; cap < 64; cap++)
 			if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0 && errno != EINVAL)
 				return -1;
-#endif
 		if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 ||
 		    prctl(PR_SET_SECUREBITS, bits, 0, 0, 0) < 0)
 			return -1;
@@ -68,11 +66,9 @@ confine_rlimits(const struct box *box)
 	    limit(RLIMIT_NOFILE, seal->files_max) < 0 ||
 	    limit(RLIMIT_FSIZE, seal->file_size_max) < 0)
 		return -1;
-#ifndef MUTANT_NPROC
 	/* Counted per user namespace, so this is the sandbox's own sum. */
 	if (limit(RLIMIT_NPROC, seal->pids_max) < 0)
 		return -1;
-#endif
 	/* Without a memory cgroup at least each process is bounded.  DATA, not
 	 * AS: run-times reserve far more address space than they use. */
 	if (!box->memory_limited && limit(RLIMIT_DATA, seal->memory_max) < 0)
@@ -88,9 +84,5 @@ confine_seccomp(const struct seal *seal)
 		.filter = seal->seccomp,
 	};
 
-#ifdef MUTANT_SECCOMP
-	return program.len ? 0 : -1;
-#else
 	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
-#endif
 }

@@ -78,6 +78,12 @@ struct graft {
 	bool dir, writable;
 };
 #define GRAFTS_MAX 128
+/* Links met among the system's entries: made again inside. */
+struct link {
+	const char *path;	/* below the new root */
+	char to[256];
+};
+#define LINKS_MAX 32
 
 struct box {
 	const struct seal *seal;
@@ -91,6 +97,8 @@ struct box {
 	bool root;		/* we hold privileges over the host */
 	struct graft grafts[GRAFTS_MAX];
 	size_t ngrafts;
+	struct link links[LINKS_MAX];
+	size_t nlinks;
 	int landlock_abi;	/* 0: the kernel has none */
 	const char *detail;	/* what a step was about, for messages */
 };
@@ -98,10 +106,11 @@ struct box {
 /* box.c: in a child of the launcher, until the init runs; never returns. */
 void box_main(struct box *box, pid_t *ret_init) __attribute__((noreturn));
 void box_fail(struct box *box, enum box_step step) __attribute__((noreturn));
-/* root.c: what the sandbox sees as its file system. */
-void root_grab_private(struct box *box);	/* workspace and binds */
-void root_grab_system(struct box *box);		/* or the image */
-void root_build(struct box *box);		/* mounts, pivot, read-only */
+/* graft.c: takes mounts. */
+void graft_private(struct box *box);	/* workspace and binds */
+void graft_system(struct box *box);	/* or the image */
+/* root.c: puts them in their places; pivot, read-only. */
+void root_build(struct box *box);
 /* proc.c: a command's own /proc; BOX_STEP_NONE, or the step (errno is set). */
 enum box_step proc_mount_private(void);
 /* init.c: PID 1 of the sandbox */

@@ -60,18 +60,14 @@ proc_mount_private(void)
 	if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC,
 	    NULL) < 0)
 		return BOX_STEP_PROC;
-#ifndef MUTANT_PROC_WRITABLE
 	for (size_t i = 0; i < sizeof(read_only) / sizeof(read_only[0]); i++)
 		if (make_read_only(read_only[i]) < 0)
 			return BOX_STEP_MASK;
-#endif
-#ifndef MUTANT_PROC_UNMASKED
 	/* /sys is our own empty, read-only directory. */
 	if (cover(masked_files, sizeof(masked_files) / sizeof(masked_files[0]),
 	    "/dev/null") < 0 ||
 	    cover(masked_dirs, sizeof(masked_dirs) / sizeof(masked_dirs[0]),
 	    "/sys") < 0)
 		return BOX_STEP_MASK;
-#endif
 	return BOX_STEP_NONE;
 }
