@@ -184,3 +184,52 @@ world_sent(void *arg, const struct send_result *res)
 	assert_null(strstr(res->err->text, WORLD_TOKEN));
 	assert_int_equal(mem_copy_str(w->err, sizeof(w->err), res->err->text), 0);
 }
+
+/* ---- scripts ---------------------------------------------------------------- */
+
+bool
+world_is_poll(const struct world_call *c)
+{
+	return !strcmp(c->method, "getUpdates");
+}
+
+msec_t
+world_asked(const struct world_call *c)
+{
+	return json_get_int(c->params, "timeout", 0) * 1000;
+}
+
+int64_t
+world_offset(const struct world_call *c)
+{
+	return json_get_int(c->params, "offset", -1);
+}
+
+/* Like Telegram: answers at once if something waits, else after the timeout. */
+void
+world_serve(struct world *w, const struct world_call *c, struct fake_answer *ret,
+	int first, int last)
+{
+	int64_t from = world_offset(c) > first ? world_offset(c) : first;
+
+	if (from <= last) {
+		ret->body = world_updates(w, (int)from, last);
+	} else {
+		ret->body = WORLD_EMPTY;
+		ret->latency = world_asked(c) + 5;
+	}
+}
+
+void
+world_quiet(struct world *w, const struct world_call *c, struct fake_answer *ret)
+{
+	if (world_is_poll(c))
+		world_serve(w, c, ret, 0, -1);
+}
+
+void
+world_six(struct world *w, const struct world_call *c, struct fake_answer *ret)
+{
+	if (world_is_poll(c))
+		world_serve(w, c, ret, 501, 506);
+}

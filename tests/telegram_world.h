@@ -70,6 +70,18 @@ const struct world_call *world_call(const struct world *w, const char *method,
 size_t world_count(const struct world *w, const char *method);
 /* {"ok":true,"result":[...]} with text messages t<first>..t<last>. */
 const char *world_updates(struct world *w, int first, int last);
+
+/* Parts of scripts. */
+#define WORLD_EMPTY "{\"ok\":true,\"result\":[]}"
+bool world_is_poll(const struct world_call *c);
+msec_t world_asked(const struct world_call *c);	/* its timeout, in ms */
+int64_t world_offset(const struct world_call *c);	/* -1: none */
+/* Like Telegram: answers at once if something waits, else after the timeout. */
+void world_serve(struct world *w, const struct world_call *c,
+	struct fake_answer *ret, int first, int last);
+world_script world_quiet;	/* nothing ever comes */
+world_script world_six;		/* 501 to 506 wait */
+
 void world_sent(void *arg, const struct send_result *res);
 
 #endif

@@ -11,7 +11,6 @@
 #include "tests/telegram_world.h"
 
 #define S 1000
-#define EMPTY "{\"ok\":true,\"result\":[]}"
 #define CONFLICT "{\"ok\":false,\"error_code\":409,\"description\":\"Conflict: " \
 	"terminated by other getUpdates request; make sure that only one bot " \
 	"instance is running\"}"
@@ -19,69 +18,22 @@
 	"can't use getUpdates method while webhook is active; use deleteWebhook " \
 	"to delete the webhook first\"}"
 
-static bool
-is_poll(const struct world_call *c)
-{
-	return !strcmp(c->method, "getUpdates");
-}
-
-static msec_t
-asked(const struct world_call *c)
-{
-	return json_get_int(c->params, "timeout", 0) * 1000;
-}
-
-static int64_t
-offset(const struct world_call *c)
-{
-	return json_get_int(c->params, "offset", -1);
-}
-
-/* Like Telegram: answers at once if something waits, else after the timeout. */
-static void
-serve(struct world *w, const struct world_call *c, struct fake_answer *ret,
-	int first, int last)
-{
-	int64_t from = offset(c) > first ? offset(c) : first;
-
-	if (from <= last) {
-		ret->body = world_updates(w, (int)from, last);
-	} else {
-		ret->body = EMPTY;
-		ret->latency = asked(c) + 5;
-	}
-}
-
-static void
-quiet(struct world *w, const struct world_call *c, struct fake_answer *ret)
-{
-	if (is_poll(c))
-		serve(w, c, ret, 0, -1);
-}
-
-static void
-six_waiting(struct world *w, const struct world_call *c, struct fake_answer *ret)
-{
-	if (is_poll(c))
-		serve(w, c, ret, 501, 506);
-}
-
 static void
 what_waited_while_the_bot_was_off_is_handled(void **state)	/* C001 */
 {
 	struct world w;
 
 	(void)state;
-	world_init(&w, six_waiting, NULL);
+	world_init(&w, world_six, NULL);
 	world_start(&w);
 	world_run(&w, 1 * S);
 	assert_string_equal(w.texts.data, "t501|t502|t503|t504|t505|t506|");
 	assert_int_equal(w.batches, 1);
 	assert_int_equal(w.state, PLATFORM_UP);
 	assert_string_equal(w.cursor, "507");
-	assert_int_equal(offset(world_call(&w, "getUpdates", 0)), -1);
-	assert_int_equal(offset(world_call(&w, "getUpdates", 1)), 507);
-	assert_int_equal(asked(world_call(&w, "getUpdates", 1)), 30 * S);
+	assert_int_equal(world_offset(world_call(&w, "getUpdates", 0)), -1);
+	assert_int_equal(world_offset(world_call(&w, "getUpdates", 1)), 507);
+	assert_int_equal(world_asked(world_call(&w, "getUpdates", 1)), 30 * S);
 	const struct json *kinds = json_get(w.calls[1].params, "allowed_updates");
 	assert_int_equal(json_len(kinds), 4);
 	world_done(&w);
@@ -100,12 +52,12 @@ a_stored_cursor_counts_for_the_same_bot_only(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(t); i++) {
 		struct world w;
 
-		world_init(&w, six_waiting, NULL);
+		world_init(&w, world_six, NULL);
 		w.env.cursor = t[i].cursor;
 		w.env.cursor_account = t[i].account;
 		world_start(&w);
 		world_run(&w, 1 * S);
-		assert_int_equal(offset(world_call(&w, "getUpdates", 0)), t[i].want);
+		assert_int_equal(world_offset(world_call(&w, "getUpdates", 0)), t[i].want);
 		world_done(&w);
 	}
 }
@@ -116,7 +68,7 @@ nothing_is_confirmed_before_it_is_committed(void **state)	/* C002 */
 	struct world w;
 
 	(void)state;
-	world_init(&w, six_waiting, NULL);
+	world_init(&w, world_six, NULL);
 	w.refuse_commits = 4;
 	world_start(&w);
 	world_run(&w, 500);
@@ -124,7 +76,7 @@ nothing_is_confirmed_before_it_is_committed(void **state)	/* C002 */
 	world_run(&w, 60 * S);
 	assert_int_equal(w.batches, 5);
 	assert_string_equal(w.texts.data, "t501|t502|t503|t504|t505|t506|");
-	assert_int_equal(offset(world_call(&w, "getUpdates", 1)), 507);
+	assert_int_equal(world_offset(world_call(&w, "getUpdates", 1)), 507);
 	world_done(&w);
 }
 
@@ -134,7 +86,7 @@ a_commit_that_takes_long_holds_the_next_poll(void **state)
 	struct world w;
 
 	(void)state;
-	world_init(&w, six_waiting, NULL);
+	world_init(&w, world_six, NULL);
 	w.hold_commits = true;
 	world_start(&w);
 	world_run(&w, 300 * S);
@@ -151,13 +103,13 @@ a_commit_that_takes_long_holds_the_next_poll(void **state)
 static void
 one_conflict(struct world *w, const struct world_call *c, struct fake_answer *ret)
 {
-	if (!is_poll(c))
+	if (!world_is_poll(c))
 		return;
 	if (w->polls == 2) {
 		ret->status = 409;
 		ret->body = CONFLICT;
 	} else {
-		serve(w, c, ret, w->polls >= 3 ? 10 : 0, w->polls >= 3 ? 10 : -1);
+		world_serve(w, c, ret, w->polls >= 3 ? 10 : 0, w->polls >= 3 ? 10 : -1);
 	}
 }
 
@@ -183,13 +135,13 @@ static void
 five_minutes_of_conflict(struct world *w, const struct world_call *c,
 	struct fake_answer *ret)
 {
-	if (!is_poll(c))
+	if (!world_is_poll(c))
 		return;
 	if (c->at < *(msec_t *)w->arg) {
 		ret->status = 409;
 		ret->body = CONFLICT;
 	} else {
-		serve(w, c, ret, 10, 10);
+		world_serve(w, c, ret, 10, 10);
 	}
 }
 
@@ -217,13 +169,13 @@ static void
 webhook_then_none(struct world *w, const struct world_call *c,
 	struct fake_answer *ret)
 {
-	if (!is_poll(c))
+	if (!world_is_poll(c))
 		return;
 	if (w->polls <= 3) {
 		ret->status = 409;
 		ret->body = WEBHOOK;
 	} else {
-		serve(w, c, ret, 10, 10);
+		world_serve(w, c, ret, 10, 10);
 	}
 }
 
@@ -247,12 +199,12 @@ a_webhook_is_named_and_left_alone(void **state)
 static void
 third_is_deaf(struct world *w, const struct world_call *c, struct fake_answer *ret)
 {
-	if (!is_poll(c))
+	if (!world_is_poll(c))
 		return;
 	if (w->polls == 3)
 		ret->hang = true;
 	else
-		serve(w, c, ret, w->polls > 3 ? 20 : 0, w->polls > 3 ? 21 : -1);
+		world_serve(w, c, ret, w->polls > 3 ? 20 : 0, w->polls > 3 ? 21 : -1);
 }
 
 static void
@@ -273,7 +225,7 @@ a_deaf_poll_is_noticed_and_replaced(void **state)	/* C006 */
 	assert_int_equal(w.state, PLATFORM_UP);
 	/* proven again: kept-alive connections and long polls */
 	assert_false(world_call(&w, "getUpdates", 4)->fresh);
-	assert_int_equal(asked(world_call(&w, "getUpdates", 4)), 30 * S);
+	assert_int_equal(world_asked(world_call(&w, "getUpdates", 4)), 30 * S);
 	world_done(&w);
 }
 
@@ -283,8 +235,8 @@ network_is_gone(struct world *w, const struct world_call *c,
 {
 	if (c->at < *(msec_t *)w->arg)
 		ret->outcome = HTTP_NOT_SENT;
-	else if (is_poll(c))
-		serve(w, c, ret, 10, 10);
+	else if (world_is_poll(c))
+		world_serve(w, c, ret, 10, 10);
 }
 
 static void
@@ -323,12 +275,12 @@ server_trouble(struct world *w, const struct world_call *c,
 		{ .outcome = HTTP_UNKNOWN },
 	};
 
-	if (!is_poll(c))
+	if (!world_is_poll(c))
 		return;
 	if (w->polls <= ARRAY_LEN(answers))
 		*ret = answers[w->polls - 1];
 	else
-		serve(w, c, ret, 10, 10);
+		world_serve(w, c, ret, 10, 10);
 }
 
 static void
@@ -348,7 +300,7 @@ nonsense_from_a_proxy_is_trouble_not_the_end(void **state)
 static void
 flood(struct world *w, const struct world_call *c, struct fake_answer *ret)
 {
-	if (!is_poll(c))
+	if (!world_is_poll(c))
 		return;
 	if (w->polls == 1) {
 		ret->status = 429;
@@ -356,7 +308,7 @@ flood(struct world *w, const struct world_call *c, struct fake_answer *ret)
 			"Many Requests: retry after 149\",\"parameters\":"
 			"{\"retry_after\":149}}";
 	} else {
-		serve(w, c, ret, 10, 10);
+		world_serve(w, c, ret, 10, 10);
 	}
 }
 
@@ -375,46 +327,13 @@ a_flood_wait_is_obeyed(void **state)
 	world_done(&w);
 }
 
-static void
-refused_token(struct world *w, const struct world_call *c,
-	struct fake_answer *ret)
-{
-	bool late = *(bool *)w->arg;
-
-	if (late && (!is_poll(c) || w->polls < 3)) {
-		quiet(w, c, ret);
-		return;
-	}
-	ret->status = 401;
-	ret->body = "{\"ok\":false,\"error_code\":401,\"description\":\"Unauthorized\"}";
-}
-
-static void
-a_refused_token_is_final_and_said_clearly(void **state)
-{
-	(void)state;
-	for (int late = 0; late < 2; late++) {
-		struct world w;
-		bool is_late = late;
-
-		world_init(&w, refused_token, &is_late);
-		world_start(&w);
-		world_run(&w, 3600 * S);
-		assert_int_equal(w.state, PLATFORM_FAILED);
-		assert_non_null(strstr(w.why, "TELEGRAM_BOT_TOKEN"));
-		assert_non_null(strstr(w.why, "401"));
-		assert_int_equal(w.ncalls, late ? 4 : 1);
-		world_done(&w);
-	}
-}
-
 /* As telegram-test-api: no long poll, no offsets. */
 static void
 foreign_server(struct world *w, const struct world_call *c,
 	struct fake_answer *ret)
 {
-	if (is_poll(c))
-		ret->body = *(bool *)w->arg ? world_updates(w, 1, 2) : EMPTY;
+	if (world_is_poll(c))
+		ret->body = *(bool *)w->arg ? world_updates(w, 1, 2) : WORLD_EMPTY;
 }
 
 static void
@@ -438,14 +357,14 @@ static void
 skipped_updates_are_confirmed(struct world *w, const struct world_call *c,
 	struct fake_answer *ret)
 {
-	if (!is_poll(c))
+	if (!world_is_poll(c))
 		return;
-	if (offset(c) < 8) {
+	if (world_offset(c) < 8) {
 		ret->body = "{\"ok\":true,\"result\":[{\"update_id\":7,"
 			"\"message_reaction\":{}}]}";
 		return;
 	}
-	serve(w, c, ret, 8, 8);
+	world_serve(w, c, ret, 8, 8);
 }
 
 static void
@@ -465,14 +384,14 @@ unknown_kinds_move_the_offset(void **state)
 static void
 lower_ids(struct world *w, const struct world_call *c, struct fake_answer *ret)
 {
-	if (!is_poll(c))
+	if (!world_is_poll(c))
 		return;
 	if (w->polls == 1)
 		ret->body = world_updates(w, 900000, 900000);
 	else if (w->polls == 2)
 		ret->body = world_updates(w, 17, 17);	/* after a quiet week */
 	else
-		serve(w, c, ret, 0, -1);
+		world_serve(w, c, ret, 0, -1);
 }
 
 static void
@@ -485,109 +404,8 @@ a_lower_update_id_is_not_old(void **state)
 	world_start(&w);
 	world_run(&w, 5 * S);
 	assert_string_equal(w.texts.data, "t900000|t17|");
-	assert_int_equal(offset(world_call(&w, "getUpdates", 2)), 18);
+	assert_int_equal(world_offset(world_call(&w, "getUpdates", 2)), 18);
 	world_done(&w);
-}
-
-static void
-pause_stops_asking_and_loses_nothing(void **state)
-{
-	struct world w;
-
-	(void)state;
-	world_init(&w, quiet, NULL);
-	world_start(&w);
-	world_run(&w, 40 * S);
-	size_t polls = w.polls;
-	assert_int_equal(fake_http_open(w.http), 1);
-	platform_telegram.pause(w.inst);
-	assert_int_equal(fake_http_open(w.http), 0);
-	world_run(&w, 300 * S);
-	assert_int_equal(w.polls, polls);
-	world_done(&w);
-
-	world_init(&w, six_waiting, NULL);
-	w.hold_commits = true;
-	world_start(&w);
-	world_run(&w, 1 * S);
-	platform_telegram.pause(w.inst);
-	platform_telegram.committed(w.inst, w.batch_id, true);
-	world_run(&w, 300 * S);
-	assert_int_equal(w.polls, 1);
-	world_done(&w);
-}
-
-/* Stop at any moment leaves nothing behind (world_done checks). */
-static void
-stop_at_every_moment(void **state)
-{
-	static world_script *const scripts[] = { six_waiting, one_conflict,
-		third_is_deaf, flood, webhook_then_none };
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(scripts); i++)
-		for (msec_t at = 0; at < 40; at++) {
-			struct world w;
-
-			world_init(&w, scripts[i], NULL);
-			w.refuse_commits = 1;
-			world_start(&w);
-			world_run(&w, at < 30 ? at : (at - 29) * 9 * S);
-			world_done(&w);
-		}
-}
-
-static void
-bad_options_are_refused_with_the_cure(void **state)
-{
-	static const struct telegram_opts bad[] = {
-		{ .token = "" }, { .token = "no colon" }, { .token = "123:" },
-		{ .token = "12:a/../b" }, { .token = NULL },
-		{ .token = WORLD_TOKEN, .base_url = "ftp://x" },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
-		struct world w;
-		struct err err = { .code = ERR_NONE };
-
-		world_init(&w, quiet, NULL);
-		w.opts = bad[i];
-		assert_null(platform_telegram.start(&w.env, &w.opts, &err));
-		assert_int_equal(err.code, ERR_CONFIG);
-		world_done(&w);
-	}
-}
-
-static void
-check_url(void *arg, const struct fake_call *call, struct fake_answer *ret)
-{
-	assert_string_equal(call->url,
-		"http://127.0.0.1:1/api/bot" WORLD_TOKEN "/getMe");
-	ret->hang = true;
-	*(int *)arg += 1;
-}
-
-static void
-the_base_url_may_end_in_bot_and_slashes(void **state)
-{
-	static const char *const urls[] = { "http://127.0.0.1:1/api",
-		"http://127.0.0.1:1/api/", "http://127.0.0.1:1/api/bot",
-		"http://127.0.0.1:1/api/bot/" };
-	int seen = 0;
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(urls); i++) {
-		struct world w;
-
-		world_init(&w, quiet, NULL);
-		fake_http_script(w.http, check_url, &seen);
-		w.opts.base_url = urls[i];
-		world_start(&w);
-		world_run(&w, 1);
-		world_done(&w);
-	}
-	assert_int_equal(seen, 4);
 }
 
 int
@@ -605,14 +423,9 @@ main(void)
 		cmocka_unit_test(an_hour_without_network_is_waited_out_politely),
 		cmocka_unit_test(nonsense_from_a_proxy_is_trouble_not_the_end),
 		cmocka_unit_test(a_flood_wait_is_obeyed),
-		cmocka_unit_test(a_refused_token_is_final_and_said_clearly),
 		cmocka_unit_test(a_server_that_answers_at_once_does_not_make_us_spin),
 		cmocka_unit_test(unknown_kinds_move_the_offset),
 		cmocka_unit_test(a_lower_update_id_is_not_old),
-		cmocka_unit_test(pause_stops_asking_and_loses_nothing),
-		cmocka_unit_test(stop_at_every_moment),
-		cmocka_unit_test(bad_options_are_refused_with_the_cure),
-		cmocka_unit_test(the_base_url_may_end_in_bot_and_slashes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -118,29 +118,30 @@ plain_means_plain(void **state)
 struct refusal { const char *text; int code; enum send_outcome outcome;
 	enum send_error error; };
 
+static const struct refusal refusals[] = {
+	{ "retry after 7", 429, SEND_NO, SEND_ERR_RATE },
+	{ "upgraded to a supergroup", 400, SEND_NO, SEND_ERR_MIGRATED },
+	{ "message is too long", 400, SEND_NO, SEND_ERR_TOO_LONG },
+	{ "chat not found", 400, SEND_NO, SEND_ERR_TARGET_GONE },
+	{ "message to edit not found", 400, SEND_NO, SEND_ERR_MSG_GONE },
+	{ "query is too old", 400, SEND_NO, SEND_ERR_REFUSED },
+	{ "file is too big", 400, SEND_NO, SEND_ERR_REFUSED },
+	{ "bot was blocked", 403, SEND_NO, SEND_ERR_TARGET_GONE },
+	{ "bot was kicked", 403, SEND_NO, SEND_ERR_TARGET_GONE },
+	{ "Unauthorized", 401, SEND_NO, SEND_ERR_CONFIG },
+	{ "Not Found", 404, SEND_NO, SEND_ERR_CONFIG },
+	{ "<html>", 502, SEND_UNKNOWN, SEND_ERR_NONE },
+	{ "can't parse entities", 400, SEND_NO, SEND_ERR_FORMAT },
+	{ "message thread not found", 400, SEND_NO, SEND_ERR_REFUSED },
+	{ "terminated by other", 409, SEND_NO, SEND_ERR_REFUSED },
+	{ "webhook is active", 409, SEND_NO, SEND_ERR_REFUSED },
+	{ "message is not modified", 400, SEND_NO, SEND_ERR_REFUSED },
+};
+
 /* Every body of the fixture, by status and words. */
 static void
 each_known_error_body_has_its_meaning(void **state)
 {
-	static const struct refusal want[] = {
-		{ "retry after 7", 429, SEND_NO, SEND_ERR_RATE },
-		{ "upgraded to a supergroup", 400, SEND_NO, SEND_ERR_MIGRATED },
-		{ "message is too long", 400, SEND_NO, SEND_ERR_TOO_LONG },
-		{ "chat not found", 400, SEND_NO, SEND_ERR_TARGET_GONE },
-		{ "message to edit not found", 400, SEND_NO, SEND_ERR_MSG_GONE },
-		{ "query is too old", 400, SEND_NO, SEND_ERR_REFUSED },
-		{ "file is too big", 400, SEND_NO, SEND_ERR_REFUSED },
-		{ "bot was blocked", 403, SEND_NO, SEND_ERR_TARGET_GONE },
-		{ "bot was kicked", 403, SEND_NO, SEND_ERR_TARGET_GONE },
-		{ "Unauthorized", 401, SEND_NO, SEND_ERR_CONFIG },
-		{ "Not Found", 404, SEND_NO, SEND_ERR_CONFIG },
-		{ "<html>", 502, SEND_UNKNOWN, SEND_ERR_NONE },
-		{ "can't parse entities", 400, SEND_NO, SEND_ERR_FORMAT },
-		{ "message thread not found", 400, SEND_NO, SEND_ERR_REFUSED },
-		{ "terminated by other", 409, SEND_NO, SEND_ERR_REFUSED },
-		{ "webhook is active", 409, SEND_NO, SEND_ERR_REFUSED },
-		{ "message is not modified", 400, SEND_NO, SEND_ERR_REFUSED },
-	};
 	const char *top = getenv("TOP_SRCDIR");
 	CLEANUP_FREE char *path = mem_printf(
 		"%s/tests/data/telegram/error_responses.json", top ? top : ".");
@@ -165,13 +166,13 @@ each_known_error_body_has_its_meaning(void **state)
 
 		out.plain = true;
 		a[1] = a[0];
-		for (size_t i = 0; i < ARRAY_LEN(want); i++) {
-			if (want[i].code != status || !strstr(raw, want[i].text))
+		for (size_t i = 0; i < ARRAY_LEN(refusals); i++) {
+			if (refusals[i].code != status || !strstr(raw, refusals[i].text))
 				continue;
 			seen++;
 			send_one(a, 1, &out);
-			if (world.outcome != want[i].outcome ||
-			    world.error != want[i].error)
+			if (world.outcome != refusals[i].outcome ||
+			    world.error != refusals[i].error)
 				fail_msg("%s: outcome %d error %d", raw,
 					world.outcome, world.error);
 			if (status == 429)
