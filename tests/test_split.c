@@ -15,6 +15,7 @@
 #include "platforms/text/split.h"
 #include "platforms/text/telegram_html.h"
 #include "tests/html_check.h"
+#include "tests/random_markdown.h"
 
 #define CHUNKS_MAX 4096
 
@@ -342,39 +343,6 @@ plain_chunks_joined_are_the_source(void **state)	/* C190 */
 	cut_done(&cut);
 }
 
-static uint64_t rng;
-
-static unsigned
-draw(unsigned n)
-{
-	rng ^= rng << 13;
-	rng ^= rng >> 7;
-	rng ^= rng << 17;
-	return (unsigned)(rng % n);
-}
-
-static char *
-random_markdown(bool tables)
-{
-	static const char *const bits[] = { "word ", "word", "longer words here ",
-		"**", "*", "_", "~~", "`", "``", "[", "](http://x.example/a_b)",
-		"(", ")", "!", "\\", "\n", "\n", "\n\n", "\n- ", "\n1. ", "\n# ",
-		"\n> ", "\n```\n", "\n```c\n", "\n~~~\n", "\n---\n", "<", "&", ">",
-		"\U0001f600", "\u00e9", "\u4e2d\u6587", "https://y.example/_z_ ",
-		"**bold words** ", "_it_ ", "`code span` ", "[text here](http://z) ",
-		" ", "#", "-", "+ ", "\r\n", "\t", "e\u0301", "|" };
-	struct buf b;
-	unsigned n = 1 + draw(120);
-
-	buf_init(&b, 1u << 20);
-	while (n--) {
-		if (tables && draw(20) == 0)
-			buf_add_str(&b, "\n|a|b|\n|-|-|\n|1|**2**|\n|3|4|\n");
-		buf_add_str(&b, bits[draw(ARRAY_LEN(bits) - 1)]);
-	}
-	return buf_take(&b);
-}
-
 /* Bounds, balance, UTF-8 and ranges hold for anything. */
 static void
 anything_is_cut_within_its_bounds(void **state)
@@ -383,13 +351,13 @@ anything_is_cut_within_its_bounds(void **state)
 
 	(void)state;
 	fprintf(stderr, "# seed %llu\n", (unsigned long long)seed);
-	rng = seed;
+	random_seed(seed);
 	for (int i = 0; i < 4000; i++) {
 		CLEANUP_FREE char *src = random_markdown(true);
 		struct cut cut;
 
-		cut_run(&cut, src, draw(4) == 0, 2 + draw(200),
-			draw(2) ? telegram_text_len : utf8_units16);
+		cut_run(&cut, src, random_draw(4) == 0, 2 + random_draw(200),
+			random_draw(2) ? telegram_text_len : utf8_units16);
 		cut_done(&cut);
 	}
 }
@@ -411,17 +379,17 @@ whole_markup_is_seen_the_same_in_chunks(void **state)
 		"\n~~~\n*stars*\n```\n~~~\n" };
 
 	(void)state;
-	rng = 0x2545f4914f6cdd1du;
+	random_seed(0x2545f4914f6cdd1du);
 	for (int i = 0; i < 1500; i++) {
 		struct buf b;
 		struct cut cut;
-		unsigned n = 1 + draw(60);
+		unsigned n = 1 + random_draw(60);
 
 		buf_init(&b, 1u << 20);
 		while (n--)
-			buf_add_str(&b, bits[draw(ARRAY_LEN(bits))]);
+			buf_add_str(&b, bits[random_draw(ARRAY_LEN(bits))]);
 		CLEANUP_FREE char *src = buf_take(&b);
-		cut_run(&cut, src, false, 100 + draw(300), telegram_text_len);
+		cut_run(&cut, src, false, 100 + random_draw(300), telegram_text_len);
 		assert_all_seen(&cut);
 		cut_done(&cut);
 	}
