@@ -79,12 +79,14 @@ copy_string(struct buf *clean, const char *s, const char *end)
 int
 json_clean(struct buf *clean, const char *text, size_t len, struct err *err)
 {
-	const char *end = text + len;
+	const char *end = text + len, *from = text;
 	size_t depth = 0, nodes = 1;
 
 	for (const char *p = text; p < end;) {
 		if (*p == '"') {
+			buf_add(clean, from, (size_t)(p - from));
 			p += copy_string(clean, p, end);
+			from = p;
 			continue;
 		}
 		if (*p == '[' || *p == '{') {
@@ -106,7 +108,8 @@ json_clean(struct buf *clean, const char *text, size_t len, struct err *err)
 		if (nodes > JSON_NODES_MAX)
 			return err_set(err, ERR_LIMIT,
 			    "JSON has more than %d values", JSON_NODES_MAX);
-		buf_add_char(clean, *p++);
+		p++;
 	}
+	buf_add(clean, from, (size_t)(end - from));
 	return 0;
 }

@@ -113,7 +113,8 @@ static bool
 prefixed(struct span t, size_t at, size_t *ret_to)
 {
 	for (size_t i = 0; i < ARRAY_LEN(prefixes); i++) {
-		if (!starts(t, at, prefixes[i].prefix))
+		if (prefixes[i].prefix[0] != t.s[at] ||
+		    !starts(t, at, prefixes[i].prefix))
 			continue;
 		size_t body = at + strlen(prefixes[i].prefix), end = body;
 
