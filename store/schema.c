@@ -116,6 +116,7 @@ static const char version_1[] =
 " opened_at INTEGER NOT NULL, closed_at INTEGER,"
 " PRIMARY KEY(profile, id)) WITHOUT ROWID;"
 "CREATE INDEX approval_open ON approval(session) WHERE state = 'open';"
+"CREATE INDEX approval_run ON approval(run);"
 
 "CREATE TABLE ledger(profile TEXT NOT NULL, kind TEXT NOT NULL,"
 " id TEXT NOT NULL, row TEXT NOT NULL,"

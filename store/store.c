@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "store/check.h"
 #include "store/reader.h"
+#include "store/retention.h"
 #include "store/writer.h"
 
 #define QUEUE_MAX 100000	/* calls not ended */
@@ -30,6 +31,7 @@ struct store {
 	uint64_t commits, jobs;
 	int ops;			/* handles that callers hold */
 	struct store_check *check;
+	struct retention *retention;	/* NULL: read only */
 };
 
 static void probe_later(struct store *store);
@@ -227,8 +229,10 @@ store_open(struct loop *loop, const struct store_opts *opts, struct err *err)
 		return NULL;
 	}
 	store->check = check_new(store);
-	if (!opts->read_only)
+	if (!opts->read_only) {
 		check_quick(store->check);
+		store->retention = retention_start(store);
+	}
 	probe_later(store);
 	return store;
 }
@@ -241,10 +245,12 @@ store_close(struct store **storep)
 	if (!store)
 		return;
 	check_stop(store->check);
+	retention_stop(store->retention);
 	REQUIRE(store->ops == 0);
 	worker_stop(&store->write);
 	worker_stop(&store->read);
 	loop_cancel(&store->probe);
 	check_free(&store->check);
+	retention_free(&store->retention);
 	store_free(store);
 }

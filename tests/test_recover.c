@@ -323,6 +323,81 @@ a_clock_behind_the_store_parks_nothing(void **state)
 	assert_int_equal(json_len(json_get(s->json, "sessions")), 2);
 }
 
+/* ---- retention ------------------------------------------------------------- */
+
+/* Time passes in ticks, so that the store's own jobs run in between. */
+static void
+hours_pass(struct sync *s, int hours)
+{
+	for (int i = 0; i < 6 * hours; i++) {
+		sim_advance(s->loop, 10 * 60 * 1000);
+		while (store_health(s->store).depth > 0)
+			sim_wait(s->loop, 1000);
+	}
+}
+
+static int64_t
+rows(struct sync *s, const char *table)
+{
+	char *sql = mem_printf("SELECT count(*) FROM %s", table);
+	int64_t n = sync_sql(s, sql);
+
+	mem_free(sql);
+	return n;
+}
+
+static void
+what_is_over_and_old_is_deleted_and_the_rest_is_kept(void **state)
+{
+	struct sync *s = *state;
+	struct run_ref run = { K, 1 };
+
+	sync_say(s, K, "1", "q", true);
+	SYNC(s, store_tool_start(s->store, &run, "c", "terminal", "{}", false,
+	    s->now, sync_on_done, s));
+	SYNC(s, store_tool_end(s->store, &run, "c", "ended", NULL, s->now,
+	    sync_on_done, s));
+	sync_finish(s, K, 1, "a", 1, true);
+	sync_mark(s, s->row.id, "delivered", "1");
+	sync_say(s, K, "2", "r", true);
+	sync_finish(s, K, 2, "b", 2, true);
+	sync_mark(s, s->row.id, "unknown", NULL);
+	sync_say(s, "waits", "3", "w", false);
+	hours_pass(s, 6 * 24);
+	assert_int_equal(rows(s, "inbox"), 3);
+	s->now += 6 * DAY;
+	assert_int_equal(sync_say(s, K, "1", "q", true), ERR_NONE);
+	assert_int_equal(s->ids[0], 0);		/* the key is still known */
+	hours_pass(s, 2 * 24);
+	assert_int_equal(rows(s, "inbox"), 1);	/* what waits */
+	assert_int_equal(rows(s, "outbox"), 2);	/* unknown, waiting */
+	assert_int_equal(rows(s, "run"), 1);	/* holds the generation */
+	assert_int_equal(rows(s, "tool"), 0);
+	assert_string_equal(sync_transcript(s, K),
+	    "user:q|assistant:a|user:r|assistant:b");
+	sync_say(s, K, "4", "on", true);
+	assert_int_equal(s->claim.generation, 3);
+}
+
+static void
+nothing_is_deleted_while_the_clock_jumps_or_lags(void **state)
+{
+	struct sync *s = *state;
+
+	sync_say(s, K, "1", "q", true);
+	sync_finish(s, K, 1, "a", 0, false);
+	sim_set_wall(s->loop, SYNC_WALL + 300 * DAY);	/* then the clock lies */
+	sim_advance(s->loop, 9 * 60 * 1000);
+	sim_set_wall(s->loop, SYNC_WALL);
+	hours_pass(s, 1);
+	assert_int_equal(rows(s, "inbox"), 1);
+	s->now += 400 * DAY;		/* stored by a clock ahead of ours */
+	sync_say(s, "k2", "2", "q", true);
+	sim_set_wall(s->loop, SYNC_WALL + 300 * DAY);
+	hours_pass(s, 2);
+	assert_int_equal(rows(s, "inbox"), 2);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int
@@ -341,6 +416,8 @@ main(void)
 		T(approvals_are_closed_once_and_withdrawn_with_their_run),
 		T(what_is_older_than_a_day_is_parked),
 		T(a_clock_behind_the_store_parks_nothing),
+		T(what_is_over_and_old_is_deleted_and_the_rest_is_kept),
+		T(nothing_is_deleted_while_the_clock_jumps_or_lags),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

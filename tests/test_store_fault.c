@@ -254,6 +254,8 @@ struct writer_child {
 	struct store *store;
 	int fd;
 	int next;		/* number of the next event */
+	int left;		/* to be acknowledged; 0: no end */
+	bool over;
 };
 struct one { struct writer_child *w; int event; };
 
@@ -270,6 +272,10 @@ child_acked(void *arg, const struct accept_result *res, const struct err *err)
 	if (write(w->fd, &o->event, sizeof(o->event)) != sizeof(o->event))
 		_exit(4);
 	free(o);
+	if (w->left > 0 && --w->left < 8) {
+		w->over = w->left == 0;
+		return;
+	}
 	child_send(w);
 }
 
@@ -297,9 +303,9 @@ child_send(struct writer_child *w)
 }
 
 static void
-child_run(const char *path, int fd, int first)
+child_run(const char *path, int fd, int first, int left)
 {
-	struct writer_child w = { .fd = fd, .next = first };
+	struct writer_child w = { .fd = fd, .next = first, .left = left };
 	struct store_opts opts = { .path = path };
 	struct err err;
 
@@ -309,8 +315,10 @@ child_run(const char *path, int fd, int first)
 		_exit(2);
 	for (int i = 0; i < 8; i++)
 		child_send(&w);
-	for (;;)
+	while (!w.over)
 		sim_wait(w.loop, 1000);
+	store_close(&w.store);
+	_exit(0);
 }
 
 static int
@@ -323,7 +331,7 @@ kill_round(const char *path, int first, unsigned delay_us, struct sync *s)
 	assert_true(pid >= 0);
 	if (pid == 0) {
 		close(fds[0]);
-		child_run(path, fds[1], first);
+		child_run(path, fds[1], first, 0);
 	}
 	close(fds[1]);
 	usleep(delay_us);
@@ -372,11 +380,47 @@ killed_at_random_moments_nothing_acknowledged_is_lost(void **state)
 	sync_done(&s);
 }
 
+static void
+two_processes_on_one_file_lose_and_double_nothing(void **state)
+{
+	struct sync s;
+	int status;
+
+	(void)state;
+	sync_init(&s);
+	sync_close(&s);
+	for (int i = 0; i < 2; i++) {
+		int fds[2];
+
+		assert_int_equal(pipe(fds), 0);
+		pid_t pid = fork();
+		if (pid == 0)	/* nobody reads: 200 numbers fit a pipe */
+			child_run(s.path, fds[1], 1000 * i, 200);
+		close(fds[0]);
+		close(fds[1]);
+	}
+	for (int i = 0; i < 2; i++) {
+		assert_true(wait(&status) > 0);
+		assert_int_equal(status, 0);
+	}
+	assert_whole(s.path, "two processes", 0);
+	assert_int_equal(sync_sql(&s, "SELECT count(*) FROM inbox"), 400);
+	assert_int_equal(sync_sql(&s, "SELECT count(DISTINCT entry) FROM inbox"),
+	    400);
+	/* generations of a session are 1, 2, 3 ... without a gap or a double */
+	assert_int_equal(sync_sql(&s, "SELECT count(*) FROM session s WHERE"
+	    " generation <> (SELECT count(*) FROM run r WHERE r.session = s.id)"),
+	    0);
+	assert_true(sync_try_open(&s));
+	sync_done(&s);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(killed_at_random_moments_nothing_acknowledged_is_lost),
+		cmocka_unit_test(two_processes_on_one_file_lose_and_double_nothing),
 		cmocka_unit_test(an_io_error_at_any_act_loses_nothing_acknowledged),
 		cmocka_unit_test(a_short_write_at_any_act_loses_nothing_acknowledged),
 		cmocka_unit_test(io_errors_that_last_lose_nothing_acknowledged),
