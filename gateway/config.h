@@ -80,6 +80,7 @@ struct config {
 		struct config_list deny, approvers;
 	} approvals;
 	struct config_list command_allowlist;
+	bool group_sessions_per_user, thread_sessions_per_user;
 	struct {
 		char *busy_input_mode;
 	} display;

@@ -145,6 +145,13 @@ const struct config_key config_keys[] = {
 	{ "command_allowlist", NULL, CONFIG_LIST, AT(command_allowlist), "", 0, 0,
 	  NULL, NULL, CONFIG_SAFETY, "Rules that were approved for always." },
 
+	{ "group_sessions_per_user", NULL, CONFIG_BOOL, AT(group_sessions_per_user),
+	  "true", 0, 0, NULL, NULL, 0,
+	  "In groups everybody has a conversation of his own." },
+	{ "thread_sessions_per_user", NULL, CONFIG_BOOL,
+	  AT(thread_sessions_per_user), "false", 0, 0, NULL, NULL, 0,
+	  "In threads and topics, too; else a thread is shared." },
+
 	{ "display.busy_input_mode", NULL, CONFIG_ENUM, AT(display.busy_input_mode),
 	  "interrupt", 0, 0, "interrupt|queue", "HERMES_GATEWAY_BUSY_INPUT_MODE", 0,
 	  "What a new message does to a run under way." },

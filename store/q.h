@@ -61,8 +61,8 @@ int q_set_words(const struct q *q, struct job *job, const struct q_session *s,
 int q_transcript_add(const struct q *q, const struct q_run *run,
 	const char *body, msec_t now, int64_t *ret_id, struct err *err);
 int q_transcript_user(const struct q *q, int64_t conversation,
-	int64_t generation, const char *text, msec_t at, int64_t *ret_id,
-	struct err *err);
+	int64_t generation, const char *text, bool glue, msec_t at,
+	int64_t *ret_id, struct err *err);
 int q_transcript_words(const struct q *q, int64_t entry, const char *text,
 	struct err *err);			/* replaces a user entry's words */
 /* Rule 1.5: the answer becomes what was delivered of it, marked cut. */

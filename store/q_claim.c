@@ -9,15 +9,16 @@
 #include <string.h>
 
 
-struct word { int64_t id; const char *text; msec_t at; };
+struct word { int64_t id; const char *text; msec_t at; bool glue; };
 
 /* Read whole before anything is changed: the updates would move the rows. */
 static int
 words_read(const struct q *q, struct job *job, int64_t session,
 	struct word **ret_words, size_t *ret_n, struct err *err)
 {
-	struct db_rows *rows = db_query(q->db, err, "SELECT id, text, sent_at"
-	    " FROM inbox WHERE session = ? AND state = 'owned'"
+	struct db_rows *rows = db_query(q->db, err, "SELECT id, text, sent_at,"
+	    " CASE WHEN json_valid(payload) THEN json_extract(payload, '$.glue')"
+	    " END FROM inbox WHERE session = ? AND state = 'owned'"
 	    " AND entry IS NULL ORDER BY id", DB_I(session));
 	struct word *words = NULL;
 	size_t n = 0, size = 0;
@@ -36,6 +37,7 @@ words_read(const struct q *q, struct job *job, int64_t session,
 		words[n++] = (struct word){
 			.id = db_col_int(rows, 0), .at = db_col_int(rows, 2),
 			.text = job_keep(job, db_col_text(rows, 1)),
+			.glue = db_col_int(rows, 3) != 0,
 		};
 	}
 	*ret_words = words;
@@ -57,8 +59,8 @@ q_set_words(const struct q *q, struct job *job, const struct q_session *s,
 		int64_t entry;
 
 		if (q_transcript_user(q, s->conversation, generation,
-		    w->text ? w->text : "", w->at > 0 ? w->at : now, &entry,
-		    err) == -1 ||
+		    w->text ? w->text : "", w->glue, w->at > 0 ? w->at : now,
+		    &entry, err) == -1 ||
 		    db_run(q->db, err, "UPDATE inbox SET entry = ?, text = NULL"
 		    " WHERE id = ?", DB_I(entry), DB_I(w->id)) == -1)
 			return -1;

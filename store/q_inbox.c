@@ -132,6 +132,7 @@ claim_accept(struct accept_job *a, const struct q *q, size_t i, struct err *err)
 
 	a->claimed[i] = (struct run_claim){
 		.session_key = c->session_key, .session_id = "",
+		.set_size = who->fresh,
 	};
 	if (!who->fresh)
 		return 0;

@@ -31,12 +31,14 @@ q_transcript_add(const struct q *q, const struct q_run *run,
 
 int
 q_transcript_user(const struct q *q, int64_t conversation, int64_t generation,
-	const char *text, msec_t at, int64_t *ret_id, struct err *err)
+	const char *text, bool glue, msec_t at, int64_t *ret_id, struct err *err)
 {
 	struct json *CLEANUP_JSON obj = json_object();
 
 	json_set_str(obj, "role", "user");
 	json_set_str(obj, "content", text);
+	if (glue)
+		json_set_bool(obj, "glue", true);
 	char *CLEANUP_FREE body = json_text(obj);
 	return entry_insert(q, conversation, generation, body, at, ret_id, err);
 }

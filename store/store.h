@@ -65,7 +65,8 @@ struct inbox_event {
 	const char *chat_id, *thread_id, *user_id, *msg_id;
 	const char *ref_id;	/* edits: msg_id of the message edited */
 	const char *text;
-	const char *payload;	/* JSON, bounded by the caller; may be NULL */
+	const char *payload;	/* JSON, bounded by the caller; may be NULL.
+				 * "glue": true goes on in the user entry */
 	msec_t sent_wall;
 };
 
@@ -92,7 +93,8 @@ struct run_claim {
 	const char *session_key;
 	const char *session_id;	/* "YYYYMMDD_HHMMSS_xxxxxxxx" */
 	uint64_t generation;	/* raised by this claim */
-	unsigned set_size;	/* rows the run now owns, its predecessor's too */
+	unsigned set_size;	/* rows the run now owns, its predecessor's too;
+				 * not claimed: above 0 if something new waits */
 	unsigned withdrawn;	/* waiting chunks of the old answer taken back (1.5) */
 	bool first;		/* a new session */
 };

@@ -27,8 +27,10 @@ struct history_opts {
 
 /*
  * entries: array of stored messages in order: {role, content, tool_calls?,
- * tool_call_id?, at?, mark?}; at: Unix ms.  Marks: on assistant text "cut"
- * (partial); on a tool result "unknown" (nobody knows how it ended),
+ * tool_call_id?, at?, mark?, glue?}; at: Unix ms.  Marks: on assistant text
+ * "cut" (partial) and "undelivered" (the answer before it did not reach the
+ * person; no text of its own); glue: a user's text that goes on the one before
+ * it without a separator; on a tool result "unknown" (nobody knows how it ended),
  * "cancelled" (stopped in the middle), "not_started"; its content is then
  * what is known, and may be empty.  Returns a new array.  *ret_repaired tells
  * whether anything had to be repaired that should have been stored otherwise.

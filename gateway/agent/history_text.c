@@ -112,11 +112,15 @@ history_user_text(const struct units *u, const struct json *entry)
 struct buf
 history_answer_text(const struct units *u, const struct json *entry)
 {
-	bool cut = strcmp(json_get_str(entry, "mark", ""), "cut") == 0;
+	const char *mark = json_get_str(entry, "mark", "");
+	bool cut = strcmp(mark, "cut") == 0;
 	struct buf text;
 
 	buf_init(&text, HISTORY_TEXT_MAX);
 	add_content(&text, entry);
+	if (strcmp(mark, "undelivered") == 0)
+		buf_add_str(&text, "[the answer above was not delivered: the "
+		    "person has not read it]");
 	shorten(u, &text);
 	if (blank(&text))
 		buf_clear(&text);

@@ -73,7 +73,10 @@ take_user(struct units *u, const struct json *entry)
 	unit = last_unit(u);
 	if (!unit || unit->kind != UNIT_USER)
 		unit = add_unit(u, UNIT_USER);
-	add_text(unit, text.data);
+	if (json_get_bool(entry, "glue", false))	/* goes on a long paste */
+		buf_add_str(&unit->text, text.data);
+	else
+		add_text(unit, text.data);
 }
 
 static void

@@ -10,9 +10,33 @@
 #include <stddef.h>
 
 #include "base/json.h"
+#include "base/loop.h"
 #include "base/op.h"
+#include "sandbox/sandbox.h"
+#include "store/store.h"
 
-struct tool_env;	/* what a run lends its tools: see run.h */
+struct gate;
+struct origin;
+struct sandboxes;
+
+/* How far a call got: what a cancel must say about its effects. */
+enum tool_phase {
+	TOOL_WAITING,		/* nothing happened yet */
+	TOOL_RECORDED,		/* its row was started (queued): must be ended */
+	TOOL_RUNNING,		/* it may have had effects */
+};
+
+/* What a run lends its tools; valid while the call is under way. */
+struct tool_env {
+	struct loop *loop;
+	struct store *store;
+	struct gate *gate;
+	struct sandboxes *sandboxes;
+	struct run_ref run;
+	const struct origin *origin;
+	struct sandbox_key sandbox;
+	enum tool_phase *phase;		/* written by the tool, read by the run */
+};
 
 /* result: JSON text, borrowed. bad_input: the model must correct its call. */
 struct tool_result {
@@ -27,9 +51,17 @@ struct tool {
 	const char *description;
 	const char *parameters;	/* JSON schema text */
 	bool read_only;		/* may be repeated after a crash (rules 3.1) */
-	/* args is an object. The op contract holds; cancel means no. */
-	struct op *(*call)(struct tool_env *env, const char *call_id,
+	/*
+	 * args is a checked object.  The op contract holds; cancel means no and
+	 * ends what was started.  A tool with effects starts its row
+	 * (store_tool_start) before it acts and says so in env->phase.
+	 */
+	struct op *(*call)(const struct tool_env *env, const char *call_id,
 		const struct json *args, tool_done_cb *done, void *arg);
 };
+
+const struct tool *tool_find(const char *name);
+/* The `tools` array of a request; caller frees. */
+struct json *tool_schemas(void);
 
 #endif

@@ -1,0 +1,46 @@
+#include "gateway/agent/tool.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+#define TOOL(name) extern const struct tool tool_##name;
+#include "gateway/agent/tools/list.h"
+#undef TOOL
+
+static const struct tool *const tools[] = {
+#define TOOL(name) &tool_##name,
+#include "gateway/agent/tools/list.h"
+#undef TOOL
+};
+
+const struct tool *
+tool_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(tools); i++)
+		if (strcmp(tools[i]->name, name) == 0)
+			return tools[i];
+	return NULL;
+}
+
+struct json *
+tool_schemas(void)
+{
+	struct json *list = json_array();
+
+	for (size_t i = 0; i < ARRAY_LEN(tools); i++) {
+		struct json *params = json_parse(tools[i]->parameters,
+		    strlen(tools[i]->parameters), NULL);
+		struct json *fn = json_object();
+		struct json *row = json_object();
+
+		REQUIRE(params);
+		json_set_str(fn, "name", tools[i]->name);
+		json_set_str(fn, "description", tools[i]->description);
+		json_set_take(fn, "parameters", params);
+		json_set_str(row, "type", "function");
+		json_set_take(row, "function", fn);
+		json_add_take(list, row);
+	}
+	return list;
+}

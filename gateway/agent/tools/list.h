@@ -1,0 +1,2 @@
+/* Every tool that is built in: one line each, the only list. */
+TOOL(terminal)

@@ -1,0 +1,287 @@
+/*
+ * The tool `terminal`: one command in the session's sandbox.  Its flow is
+ * GATE (may it run?), RECORD (row before the act), RUN.  It never chooses a
+ * sandbox, a backend or a person: all that comes with the environment.
+ */
+#include "gateway/agent/tool.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "gateway/gate/gate.h"
+#include "sandbox/exit_meaning.h"
+
+#define TIMEOUT_MAX_S 600
+#define COMMAND_MAX (128 * 1024)
+
+enum terminal_step { TERM_GATE, TERM_RECORD, TERM_RUN };
+
+struct terminal {
+	struct op op;
+	struct tool_env env;
+	enum terminal_step step;
+	struct op *waiting;
+	struct timer *refusal;		/* bad input is reported later, too */
+	char *call_id;
+	char *sandbox;
+	struct json *args;
+	struct permit *permit;
+	struct sandbox_props props;
+	char *refused;			/* result text for `refusal` */
+	tool_done_cb *done;
+	void *arg;
+};
+
+static void on_judged(void *arg, enum gate_outcome outcome,
+    struct permit *permit, const char *reason);
+static void on_recorded(void *arg, const struct err *err);
+static void on_ran(void *arg, const struct sandbox_result *res);
+
+static void
+terminal_enter(struct terminal *t, enum terminal_step step)
+{
+	static const char *const names[] = { "gate", "record", "run" };
+
+	log_debug("terminal", NULL, "call=%s step=%s was=%s", t->call_id,
+	    names[step], names[t->step]);
+	t->step = step;
+}
+
+static void
+terminal_free(struct terminal *t)
+{
+	op_cancel(&t->waiting);
+	loop_cancel(&t->refusal);
+	permit_free(&t->permit);
+	json_free(&t->args);
+	mem_free(t->call_id);
+	mem_free(t->sandbox);
+	mem_free(t->refused);
+	mem_free(t);
+}
+
+static void
+terminal_cancel(struct op *op)
+{
+	terminal_free((struct terminal *)op);
+}
+
+static const struct op_type terminal_type = { "terminal", terminal_cancel };
+
+/* The only exit of a call that was not cancelled. */
+static void
+terminal_finish(struct terminal *t, struct json *result, bool bad_input,
+    bool unknown)
+{
+	CLEANUP_FREE char *text = json_text(result);
+	struct tool_result res = {
+		.result = text,
+		.bad_input = bad_input,
+		.unknown = unknown,
+	};
+	tool_done_cb *done = t->done;
+	void *arg = t->arg;
+
+	json_free(&result);
+	op_finish(&t->op);
+	terminal_free(t);
+	done(arg, &res);
+}
+
+static struct json *
+result_new(const char *output, int exit_code, const char *error)
+{
+	struct json *res = json_object();
+
+	json_set_str(res, "output", output);
+	json_set_int(res, "exit_code", exit_code);
+	if (error)
+		json_set_str(res, "error", error);
+	else
+		json_set_null(res, "error");
+	return res;
+}
+
+static struct json *
+result_refused(const char *status, const char *error)
+{
+	struct json *res = result_new("", SANDBOX_EXIT_REFUSED, error);
+
+	json_set_str(res, "status", status);
+	return res;
+}
+
+static void
+on_bad_input(void *arg)
+{
+	struct terminal *t = arg;
+
+	t->refusal = NULL;
+	terminal_finish(t, result_refused("error", t->refused), true, false);
+}
+
+/* NULL, or what the model must correct. Caller frees. */
+static char *
+find_fault(const struct json *args)
+{
+	const char *command = json_get_str(args, "command", "");
+	int64_t timeout = json_get_int(args, "timeout", 1);
+	bool background = json_get_bool(args, "background", false);
+
+	if (!command[strspn(command, " \t\r\n")])
+		return mem_str("command is empty: give the shell command to run");
+	if (strlen(command) > COMMAND_MAX)
+		return mem_printf("command has %zu bytes; %d are allowed: "
+		    "write a script file first and run it", strlen(command),
+		    COMMAND_MAX);
+	if (timeout < 1)
+		return mem_str("timeout must be 1 or more seconds");
+	if (timeout > TIMEOUT_MAX_S && !background)
+		return mem_printf("timeout may be %d seconds at most in the "
+		    "foreground; use background: true for longer work",
+		    TIMEOUT_MAX_S);
+	if (json_get_bool(args, "pty", false))
+		return mem_str("pty is not available here; run the command "
+		    "without it");
+	return NULL;
+}
+
+static struct op *
+terminal_call(const struct tool_env *env, const char *call_id,
+    const struct json *args, tool_done_cb *done, void *arg)
+{
+	struct terminal *t = mem_alloc(sizeof(*t));
+
+	op_init(&t->op, &terminal_type);
+	t->env = *env;
+	t->call_id = mem_str(call_id);
+	t->args = json_clone(args);
+	t->sandbox = sandbox_key_text(&env->sandbox);
+	t->props = sandbox_props(env->sandboxes, env->sandbox.owner);
+	t->done = done;
+	t->arg = arg;
+	t->refused = find_fault(args);
+	if (t->refused) {
+		t->refusal = loop_defer(env->loop, "terminal refusal",
+		    on_bad_input, t);
+		return &t->op;
+	}
+	const char *command = json_get_str(t->args, "command", "");
+	struct gate_req req = {
+		.run = env->run,
+		.asker = env->origin,
+		.command = command,
+		.command_len = strlen(command),
+		.workdir = json_get_str(t->args, "workdir", ""),
+		.sandbox = t->sandbox,
+		.props = t->props,
+		.background = json_get_bool(t->args, "background", false),
+	};
+
+	t->waiting = gate_ask(env->gate, &req, on_judged, t);
+	return &t->op;
+}
+
+static void
+on_judged(void *arg, enum gate_outcome outcome, struct permit *permit,
+    const char *reason)
+{
+	struct terminal *t = arg;
+
+	t->waiting = NULL;
+	if (outcome != GATE_ALLOWED) {
+		CLEANUP_FREE char *error = mem_printf("not run: %s. Do not try "
+		    "it again in another form; ask the person or go on "
+		    "without it.", reason);
+
+		terminal_finish(t, result_refused("blocked", error), false,
+		    false);
+		return;
+	}
+	t->permit = permit;
+	terminal_enter(t, TERM_RECORD);
+	CLEANUP_FREE char *text = json_text(t->args);
+
+	*t->env.phase = TOOL_RECORDED;
+	t->waiting = store_tool_start(t->env.store, &t->env.run, t->call_id,
+	    "terminal", text, false, loop_wall(t->env.loop), on_recorded, t);
+}
+
+static void
+on_recorded(void *arg, const struct err *err)
+{
+	struct terminal *t = arg;
+	const char *command = json_get_str(t->args, "command", "");
+	struct sandbox_cmd cmd = {
+		.command = command,
+		.command_len = strlen(command),
+		.workdir = json_get_str(t->args, "workdir", ""),
+		.timeout_ms = json_get_int(t->args, "timeout", 0) * 1000,
+		.generation = t->env.run.generation,
+		.background = json_get_bool(t->args, "background", false),
+	};
+
+	t->waiting = NULL;
+	if (err) {
+		CLEANUP_FREE char *error = mem_printf("not run: its start could "
+		    "not be recorded (%s)", err->text);
+
+		terminal_finish(t, result_refused("error", error), false, false);
+		return;
+	}
+	terminal_enter(t, TERM_RUN);
+	*t->env.phase = TOOL_RUNNING;
+	t->waiting = sandbox_run(t->env.sandboxes, &t->env.sandbox, &cmd,
+	    &t->permit, NULL, on_ran, t);
+}
+
+static void
+on_ran(void *arg, const struct sandbox_result *res)
+{
+	struct terminal *t = arg;
+	const char *command = json_get_str(t->args, "command", "");
+	struct json *out = result_new(res->output, res->exit_code, res->error);
+	const char *meaning = exit_meaning(command, strlen(command),
+	    res->exit_code);
+
+	t->waiting = NULL;
+	if (meaning)
+		json_set_str(out, "exit_code_meaning", meaning);
+	if (res->exit_code == SANDBOX_EXIT_REFUSED)
+		json_set_str(out, "status", "error");
+	if (res->note)
+		json_set_str(out, "note", res->note);
+	if (res->cwd && res->cwd[0])
+		json_set_str(out, "cwd", res->cwd);
+	if (res->spool_path) {
+		json_set_str(out, "full_output_path", res->spool_path);
+		json_set_int(out, "output_total_chars",
+		    (int64_t)res->output_total);
+	}
+	if (res->process_id && res->process_id[0]) {
+		json_set_str(out, "session_id", res->process_id);
+		json_set_int(out, "pid", res->pid);
+	}
+	terminal_finish(t, out, false, res->lost);
+}
+
+const struct tool tool_terminal = {
+	.name = "terminal",
+	.description = "Run a shell command in this conversation's sandbox. "
+	    "Exported variables and the current directory persist between "
+	    "calls; background jobs do not: use background for those. The "
+	    "command is one bash script; its output is cut in the middle "
+	    "when it is very long.",
+	.parameters = "{\"type\":\"object\",\"properties\":{"
+	    "\"command\":{\"type\":\"string\",\"description\":\"The command.\"},"
+	    "\"background\":{\"type\":\"boolean\",\"description\":\"Start it "
+	    "and return at once; it goes on after this call.\"},"
+	    "\"timeout\":{\"type\":\"integer\",\"minimum\":1,\"description\":"
+	    "\"Seconds until the command is ended (foreground: at most 600).\"},"
+	    "\"workdir\":{\"type\":\"string\",\"description\":\"Directory for "
+	    "this command only.\"}},"
+	    "\"required\":[\"command\"]}",
+	.read_only = false,
+	.call = terminal_call,
+};

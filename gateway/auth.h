@@ -1,0 +1,42 @@
+/*
+ * Who may talk.  By platform id only; an empty list means nobody.  The list is
+ * in memory: the check comes before anything is stored (rules 1.1).
+ */
+#ifndef GATEHOUSE_AUTH_H
+#define GATEHOUSE_AUTH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "platforms/platform.h"
+
+struct auth_rule {
+	const char *platform;
+	const char *const *users;	/* ids; "*" = everybody; NULL-terminated */
+	const char *const *group_users;	/* ids that count in groups only */
+	const char *const *group_chats;	/* chat ids whose every member may talk */
+	bool allow_all;
+	bool require_mention;	/* in groups only what addresses the bot counts */
+};
+
+struct auth {
+	const struct auth_rule *rules;	/* the caller keeps them */
+	size_t nrules;
+	uint64_t refused;
+	struct map told;	/* strangers already named in the log, bounded */
+};
+
+void auth_init(struct auth *auth, const struct auth_rule *rules, size_t nrules);
+void auth_done(struct auth *auth);
+
+/* Counts and logs (once a stranger) what it refuses. */
+bool auth_allows(struct auth *auth, const struct msg *msg);
+/* false: words in a group that are not for the bot. */
+bool auth_addressed(const struct auth *auth, const struct msg *msg);
+/* The same rule for somebody who presses or decides. */
+bool auth_allows_user(const struct auth *auth, const char *platform,
+	const char *user_id);
+
+#endif

@@ -1,0 +1,204 @@
+#include "gateway/delivery_priv.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+
+#define GIVE_UP_MS (24 * 3600 * 1000LL)
+#define LIGHT_MAX 32		/* waiting light sends of one chat */
+
+
+struct delivery *
+delivery_new(struct loop *loop, struct store *store,
+    const struct delivery_opts *opts, const struct delivery_host *host)
+{
+	struct delivery *d = mem_alloc(sizeof(*d));
+
+	d->loop = loop;
+	d->store = store;
+	d->opts = *opts;
+	d->host = *host;
+	if (d->opts.give_up_ms <= 0)
+		d->opts.give_up_ms = GIVE_UP_MS;
+	map_init(&d->chats);
+	return d;
+}
+
+void
+chat_light_free(struct chat *chat, struct light *light)
+{
+	TAILQ_REMOVE(&chat->lights, light, link);
+	chat->nlights--;
+	outrow_buttons_done(&light->buttons);
+	mem_free(light->text);
+	mem_free(light);
+}
+
+void
+chat_free(struct chat *chat)
+{
+	op_cancel(&chat->waiting);
+	loop_cancel(&chat->timer);
+	outrow_free(&chat->row);
+	while (!TAILQ_EMPTY(&chat->lights))
+		chat_light_free(chat, TAILQ_FIRST(&chat->lights));
+	mem_free(chat->key);
+	mem_free(chat->platform);
+	mem_free(chat->account);
+	mem_free(chat->chat_id);
+	mem_free(chat->thread_id);
+	mem_free(chat);
+}
+
+void
+delivery_free(struct delivery **dp)
+{
+	if (!*dp)
+		return;
+	struct delivery *d = STEAL(*dp);
+	size_t it = 0;
+	void *chat;
+
+	op_cancel(&d->listing);
+	while (map_next(&d->chats, &it, NULL, &chat))
+		chat_free(chat);
+	map_done(&d->chats);
+	mem_free(d);
+}
+
+static char *
+chat_key(const struct place *to)
+{
+	return mem_printf("%s/%s/%s/%s", to->platform, to->account, to->chat_id,
+	    to->thread_id);
+}
+
+static struct chat *
+find_chat(struct delivery *d, const struct place *to)
+{
+	CLEANUP_FREE char *key = chat_key(to);
+	struct chat *chat = map_get(&d->chats, key);
+
+	if (chat)
+		return chat;
+	chat = mem_alloc(sizeof(*chat));
+	chat->d = d;
+	chat->key = mem_str(key);
+	chat->platform = mem_str(to->platform);
+	chat->account = mem_str(to->account);
+	chat->chat_id = mem_str(to->chat_id);
+	chat->thread_id = mem_str(to->thread_id);
+	TAILQ_INIT(&chat->lights);
+	map_set(&d->chats, key, chat);
+	return chat;
+}
+
+void
+delivery_kick(struct delivery *d, const struct place *to)
+{
+	struct chat *chat = find_chat(d, to);
+
+	chat->again = true;
+	if (chat->step == CHAT_IDLE)
+		chat_next(chat);
+}
+
+void
+delivery_send_row(struct delivery *d, const struct outbox_row *row)
+{
+	struct place to = { row->chunk.platform, row->chunk.account,
+		row->chunk.chat_id, row->chunk.thread_id };
+	struct chat *chat = find_chat(d, &to);
+
+	/* The store gives the first chunk only where no other row is due. */
+	if (chat->step != CHAT_IDLE) {
+		store_outbox_mark(d->store, row->id, "waiting", "", 0, "",
+		    loop_wall(d->loop), NULL, NULL);
+		delivery_kick(d, &to);
+		return;
+	}
+	chat->again = true;
+	chat->row = outrow_copy(row);
+	chat_send(chat);
+}
+
+void
+delivery_notice(struct delivery *d, const struct place *to, const char *text,
+    const struct button *buttons, size_t nbuttons)
+{
+	struct chat *chat = find_chat(d, to);
+
+	if (chat->nlights >= LIGHT_MAX) {
+		log_warn("delivery", NULL, "chat=%s notice dropped: %u wait "
+		    "already", chat->key, LIGHT_MAX);
+		return;
+	}
+	struct light *light = mem_alloc(sizeof(*light));
+
+	light->text = mem_str(text);
+	outrow_buttons_copy(&light->buttons, buttons, nbuttons);
+	TAILQ_INSERT_TAIL(&chat->lights, light, link);
+	chat->nlights++;
+	if (chat->step == CHAT_IDLE)
+		chat_next(chat);
+}
+
+static void
+on_listed(void *arg, const struct json *res, const struct err *err)
+{
+	struct delivery *d = arg;
+
+	d->listing = NULL;
+	if (err) {
+		log_error("delivery", NULL, "waiting chats cannot be listed: %s",
+		    err->text);
+		return;
+	}
+	for (const struct json *c = json_first(res); c; c = json_next(c)) {
+		struct place to = {
+			json_get_str(c, "platform", ""),
+			json_get_str(c, "account", ""),
+			json_get_str(c, "chat_id", ""),
+			json_get_str(c, "thread_id", ""),
+		};
+
+		delivery_kick(d, &to);
+	}
+}
+
+void
+delivery_kick_all(struct delivery *d)
+{
+	op_cancel(&d->listing);
+	d->listing = store_outbox_chats(d->store, on_listed, d);
+}
+
+bool
+delivery_is_idle(struct delivery *d, const struct place *to)
+{
+	CLEANUP_FREE char *key = chat_key(to);
+
+	return !map_get(&d->chats, key);
+}
+
+size_t
+delivery_sending(const struct delivery *d)
+{
+	size_t n = 0, it = 0;
+	void *value;
+
+	while (map_next(&d->chats, &it, NULL, &value)) {
+		const struct chat *chat = value;
+
+		n += chat->step == CHAT_SEND || chat->step == CHAT_LIGHT ||
+		    chat->step == CHAT_MARK;
+	}
+	return n;
+}
+
+size_t
+delivery_busy(const struct delivery *d)
+{
+	return d->busy;
+}

@@ -1,0 +1,312 @@
+/*
+ * A chat's queue is a small step machine: IDLE > TAKE (ask the store for the
+ * next row) > SEND > MARK (write the outcome) > TAKE ... and WAIT while the
+ * platform asked for patience.  Light sends go between two rows.
+ */
+#include "gateway/delivery_priv.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+
+#define LIGHT_TRIES 8
+#define BACKOFF_MAX_MS 300000
+#define WAIT_LOOK_MS 60000	/* rows due later than this are looked at again */
+
+static void on_taken(void *arg, const struct outbox_row *rows, size_t n,
+    const struct err *err);
+static void on_sent(void *arg, const struct send_result *res);
+static void on_marked(void *arg, const struct err *err);
+static void on_light_sent(void *arg, const struct send_result *res);
+static void on_waited(void *arg);
+
+static void
+chat_enter(struct chat *chat, enum chat_step step)
+{
+	static const char *const names[] = {
+		[CHAT_IDLE] = "idle", [CHAT_TAKE] = "take", [CHAT_SEND] = "send",
+		[CHAT_LIGHT] = "light", [CHAT_MARK] = "mark", [CHAT_WAIT] = "wait",
+	};
+
+	if (step != chat->step)
+		log_debug("delivery", NULL, "chat=%s step=%s was=%s", chat->key,
+		    names[step], names[chat->step]);
+	if (chat->step == CHAT_IDLE && step != CHAT_IDLE)
+		chat->d->busy++;
+	if (chat->step != CHAT_IDLE && step == CHAT_IDLE)
+		chat->d->busy--;
+	chat->step = step;
+}
+
+/* An idle chat is forgotten: memory follows what is under way. */
+static void
+chat_rest(struct chat *chat)
+{
+	chat_enter(chat, CHAT_IDLE);
+	map_remove(&chat->d->chats, chat->key);
+	chat_free(chat);
+}
+
+static void
+chat_wait(struct chat *chat, msec_t ms)
+{
+	chat_enter(chat, CHAT_WAIT);
+	chat->timer = loop_after(chat->d->loop, ms, "delivery wait", on_waited,
+	    chat);
+}
+
+static void
+on_waited(void *arg)
+{
+	struct chat *chat = arg;
+
+	chat->timer = NULL;
+	chat->again = true;
+	chat_next(chat);
+}
+
+static msec_t
+backoff(struct chat *chat)
+{
+	msec_t ms = 1000LL << (chat->failures > 8 ? 8 : chat->failures);
+
+	chat->failures++;
+	ms = ms > BACKOFF_MAX_MS ? BACKOFF_MAX_MS : ms;
+	return ms - ms / 4 + (msec_t)(loop_random(chat->d->loop) %
+	    (uint64_t)(ms / 4 + 1));
+}
+
+/* What comes next for a chat that does nothing now. */
+void
+chat_next(struct chat *chat)
+{
+	const struct platform *platform;
+	struct platform_instance *inst = chat->d->host.instance(
+	    chat->d->host.arg, chat->platform, &platform);
+	struct light *light = TAILQ_FIRST(&chat->lights);
+
+	if (!inst && light && chat->failures < LIGHT_TRIES) {
+		chat_wait(chat, backoff(chat));
+		return;
+	}
+	if (!inst) {
+		/* Rows are durable; delivery_kick_all() comes at reconnect. */
+		chat_rest(chat);
+		return;
+	}
+	if (light) {
+		struct outgoing out = {
+			.to = { chat->chat_id, chat->thread_id },
+			.text = light->text, .reply_to = "", .nonce = "",
+			.plain = true,
+			.buttons = light->buttons.list,
+			.nbuttons = light->buttons.n,
+		};
+
+		chat_enter(chat, CHAT_LIGHT);
+		chat->waiting = platform->send(inst, &out, on_light_sent, chat);
+		return;
+	}
+	if (!chat->again) {
+		chat_rest(chat);
+		return;
+	}
+	chat->again = false;
+	chat_enter(chat, CHAT_TAKE);
+	chat->waiting = store_outbox_take(chat->d->store, chat->platform,
+	    chat->account, chat->chat_id, chat->thread_id,
+	    loop_wall(chat->d->loop), on_taken, chat);
+}
+
+static void
+on_light_sent(void *arg, const struct send_result *res)
+{
+	struct chat *chat = arg;
+
+	chat->waiting = NULL;
+	if (res->outcome == SEND_NO && res->error == SEND_ERR_RATE) {
+		chat_wait(chat, res->retry_after_ms);
+		return;
+	}
+	if (res->outcome == SEND_NO && res->error == SEND_ERR_TRANSIENT &&
+	    chat->failures < LIGHT_TRIES) {	/* certainly not sent */
+		chat_wait(chat, backoff(chat));
+		return;
+	}
+	chat->failures = 0;
+	if (res->outcome != SEND_YES)
+		log_warn("delivery", NULL, "chat=%s notice not sent: %s",
+		    chat->key, res->err ? res->err->text : "unknown");
+	chat_light_free(chat, TAILQ_FIRST(&chat->lights));
+	chat->again = true;
+	chat_next(chat);
+}
+
+static void
+on_taken(void *arg, const struct outbox_row *rows, size_t n,
+    const struct err *err)
+{
+	struct chat *chat = arg;
+
+	chat->waiting = NULL;
+	if (err) {
+		log_error("delivery", NULL, "chat=%s cannot read the outbox: %s",
+		    chat->key, err->text);
+		chat_wait(chat, 5000);
+		return;
+	}
+	if (n == 0) {
+		chat_next(chat);
+		return;
+	}
+	msec_t wait = rows[0].not_before - loop_wall(chat->d->loop);
+
+	if (wait > 0) {		/* a row that is not due holds the order */
+		chat_wait(chat, wait > WAIT_LOOK_MS ? WAIT_LOOK_MS : wait);
+		return;
+	}
+	chat->row = outrow_copy(&rows[0]);
+	chat_send(chat);
+}
+
+void
+chat_send(struct chat *chat)
+{
+	const struct platform *platform;
+	struct platform_instance *inst = chat->d->host.instance(
+	    chat->d->host.arg, chat->platform, &platform);
+	const struct outbox_row *row = &chat->row->row;
+	struct outgoing out = {
+		.to = { chat->chat_id, chat->thread_id },
+		.text = row->chunk.text,
+		.plain = row->chunk.plain,
+		.reply_to = row->chunk.reply_to ? row->chunk.reply_to : "",
+		.nonce = row->nonce,
+		.buttons = chat->row->buttons.list,
+		.nbuttons = chat->row->buttons.n,
+	};
+
+	chat_enter(chat, CHAT_SEND);
+	if (!inst) {
+		struct err err;
+		struct send_result res = { .outcome = SEND_NO,
+			.error = SEND_ERR_TRANSIENT, .msg_id = "",
+			.new_chat_id = "", .err = &err };
+
+		err_set(&err, ERR_UNAVAILABLE, "%s is not connected",
+		    chat->platform);
+		on_sent(chat, &res);
+		return;
+	}
+	if (row->edit_msg_id[0] && (platform->flags & PLATFORM_CAN_EDIT))
+		chat->waiting = platform->edit(inst, row->edit_msg_id, &out,
+		    on_sent, chat);
+	else
+		chat->waiting = platform->send(inst, &out, on_sent, chat);
+}
+
+static void
+chat_mark(struct chat *chat, const char *state, const char *msg_id,
+    msec_t not_before, const char *why)
+{
+	struct delivery *d = chat->d;
+
+	chat_enter(chat, CHAT_MARK);
+	if (strcmp(state, "waiting") != 0)
+		d->host.settled(d->host.arg, &chat->row->row, state, why);
+	chat->waiting = store_outbox_mark(d->store, chat->row->row.id, state,
+	    msg_id, not_before, why, loop_wall(d->loop), on_marked, chat);
+}
+
+/* A clear "not done" that may pass: the row goes back, the chat waits. */
+static void
+chat_again_later(struct chat *chat, msec_t wait, const char *why)
+{
+	struct delivery *d = chat->d;
+	msec_t now = loop_wall(d->loop);
+
+	if (now - chat->row->row.created > d->opts.give_up_ms) {
+		chat_mark(chat, "refused", "", 0, why);
+		return;
+	}
+	log_warn("delivery", NULL, "chat=%s not sent, next try in %lld ms: %s",
+	    chat->key, (long long)wait, why);
+	chat_mark(chat, "waiting", "", now + wait, why);
+}
+
+static void
+chat_moved(struct chat *chat, const char *new_id)
+{
+	struct delivery *d = chat->d;
+
+	log_info("delivery", NULL, "chat=%s has the new id %s", chat->key, new_id);
+	d->host.migrated(d->host.arg, chat->platform, chat->chat_id, new_id);
+	struct place to = { chat->platform, chat->account, new_id,
+		chat->thread_id };
+
+	chat_mark(chat, "waiting", "", 0, "the chat has a new id");
+	store_migrate_chat(d->store, chat->platform, chat->account,
+	    chat->chat_id, new_id, NULL, NULL);
+	delivery_kick(d, &to);
+}
+
+static void
+on_sent(void *arg, const struct send_result *res)
+{
+	struct chat *chat = arg;
+	const char *why = res->err ? res->err->text : "";
+
+	chat->waiting = NULL;
+	if (res->outcome == SEND_YES) {
+		chat->failures = 0;
+		chat_mark(chat, "delivered", res->msg_id, 0, "");
+		return;
+	}
+	if (res->outcome == SEND_UNKNOWN) {
+		log_warn("delivery", NULL, "chat=%s outcome unknown: %s",
+		    chat->key, why);
+		chat_mark(chat, "unknown", "", 0, why);
+		return;
+	}
+	switch (res->error) {
+	case SEND_ERR_RATE:
+		chat_again_later(chat, res->retry_after_ms, why);
+		return;
+	case SEND_ERR_TRANSIENT:
+	case SEND_ERR_CONFIG:
+		chat_again_later(chat, backoff(chat), why);
+		return;
+	case SEND_ERR_MIGRATED:
+		chat_moved(chat, res->new_chat_id);
+		return;
+	case SEND_ERR_MSG_GONE:		/* the preview is gone: a new message */
+		mem_free((void *)(uintptr_t)chat->row->row.edit_msg_id);
+		chat->row->row.edit_msg_id = mem_str("");
+		chat_send(chat);
+		return;
+	case SEND_ERR_NONE:
+	case SEND_ERR_TARGET_GONE:
+	case SEND_ERR_FORMAT:
+	case SEND_ERR_TOO_LONG:
+	case SEND_ERR_REFUSED:
+		log_warn("delivery", NULL, "chat=%s refused for good: %s",
+		    chat->key, why);
+		chat_mark(chat, "refused", "", 0, why);
+		return;
+	}
+}
+
+static void
+on_marked(void *arg, const struct err *err)
+{
+	struct chat *chat = arg;
+
+	chat->waiting = NULL;
+	if (err)
+		log_error("delivery", NULL, "chat=%s outcome not recorded: %s",
+		    chat->key, err->text);
+	outrow_free(&chat->row);
+	chat->again = true;
+	chat_next(chat);
+}

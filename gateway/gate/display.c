@@ -1,0 +1,67 @@
+#include "gateway/gate/display.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/utf8.h"
+
+/* Characters that a reader cannot see or that reorder what he sees. */
+static bool
+is_invisible(uint32_t cp)
+{
+	return (cp < 0x20 && cp != '\n') || (cp >= 0x7f && cp < 0xa1) ||
+	    cp == 0xad || cp == 0x34f || cp == 0x61c || cp == 0x115f ||
+	    cp == 0x1160 || (cp >= 0x17b4 && cp <= 0x17b5) ||
+	    (cp >= 0x180b && cp <= 0x180f) || (cp >= 0x2000 && cp <= 0x200f) ||
+	    (cp >= 0x2028 && cp <= 0x202f) || (cp >= 0x205f && cp <= 0x206f) ||
+	    cp == 0x2800 || cp == 0x3000 || cp == 0x3164 ||
+	    (cp >= 0xfe00 && cp <= 0xfe0f) || cp == 0xfeff || cp == 0xffa0 ||
+	    (cp >= 0xfff0 && cp <= 0xfffc) || (cp >= 0xe000 && cp <= 0xf8ff) ||
+	    (cp >= 0xe0000 && cp <= 0xe0fff);
+}
+
+static void
+add_visible(struct buf *out, const char *s, size_t len)
+{
+	for (size_t i = 0; i < len;) {
+		uint32_t cp;
+		size_t n = utf8_next(s + i, len - i, &cp);
+
+		if (n == 0) {
+			buf_printf(out, "\\x%02X", (unsigned char)s[i]);
+			i++;
+			continue;
+		}
+		if (cp == '\t')
+			buf_add_str(out, "\\t");
+		else if (cp == '\r')
+			buf_add_str(out, "\\r");
+		else if (is_invisible(cp))
+			buf_printf(out, "\\u{%04X}", (unsigned)cp);
+		else
+			buf_add(out, s + i, n);
+		i += n;
+	}
+}
+
+char *
+gate_display(const struct gate_req *req, const char *request_id,
+    msec_t timeout_ms, const char *why)
+{
+	struct buf b;
+
+	buf_init(&b, 64 * 1024);
+	buf_printf(&b, "Allow this command on %s (%s)?\n\n", req->props.backend,
+	    req->workdir[0] ? req->workdir : "current directory");
+	add_visible(&b, req->command, req->command_len);
+	buf_printf(&b, "\n\nWhy you are asked: %s.\n", why);
+	if (req->background)
+		buf_add_str(&b, "It would go on in the background.\n");
+	buf_printf(&b, "No answer within %lld s means no. /approve %s or /deny %s",
+	    (long long)(timeout_ms / 1000), request_id, request_id);
+	if (b.over || utf8_units16(b.data, b.len) > DISPLAY_UNITS_MAX) {
+		buf_done(&b);
+		return NULL;
+	}
+	return buf_take(&b);
+}

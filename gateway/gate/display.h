@@ -1,0 +1,18 @@
+/*
+ * What the person who decides is shown: the whole command, nothing hidden.
+ * Control, zero-width and direction-changing characters are made visible.
+ */
+#ifndef GATEHOUSE_DISPLAY_H
+#define GATEHOUSE_DISPLAY_H
+
+#include <stddef.h>
+
+#include "gateway/gate/gate.h"
+
+#define DISPLAY_UNITS_MAX 3500	/* one message on every platform we serve */
+
+/* Plain text (no markup). NULL if the command cannot be shown whole. */
+char *gate_display(const struct gate_req *req, const char *request_id,
+	msec_t timeout_ms, const char *why);
+
+#endif

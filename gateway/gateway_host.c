@@ -1,0 +1,241 @@
+/* What the gateway's parts ask of it: one small answer each. */
+#include "gateway/gateway_priv.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "gateway/outrow.h"
+
+struct platform_instance *
+gateway_instance(void *arg, const char *platform,
+    const struct platform **ret_platform)
+{
+	struct gateway *gw = arg;
+
+	*ret_platform = NULL;
+	for (size_t i = 0; i < gw->nserved; i++) {
+		struct served *s = &gw->served[i];
+
+		if (strcmp(s->def->platform->name, platform) != 0)
+			continue;
+		*ret_platform = s->def->platform;
+		return s->inst;
+	}
+	return NULL;
+}
+
+/* ---- gate ------------------------------------------------------------------ */
+
+static bool
+gate_prompt(void *arg, const struct run_ref *run, const struct origin *to,
+    const char *request_id, const char *text)
+{
+	struct gateway *gw = arg;
+	const struct platform *platform;
+	CLEANUP_FREE char *yes = mem_printf("ea:once:%s", request_id);
+	CLEANUP_FREE char *no = mem_printf("ea:deny:%s", request_id);
+	const struct button buttons[] = { { "Allow once", yes }, { "Deny", no } };
+	CLEANUP_FREE char *json = outrow_buttons_json(buttons, 2);
+	struct outbox_chunk chunk = {
+		.kind = OUT_PROMPT,
+		.platform = to->platform, .account = to->account,
+		.chat_id = to->chat_id, .thread_id = to->thread_id,
+		.text = text, .plain = true, .buttons = json,
+	};
+	struct place place = { to->platform, to->account, to->chat_id,
+		to->thread_id };
+
+	if (!gateway_instance(gw, to->platform, &platform))
+		return false;
+	store_outbox_add(gw->opts.store, run, &chunk,
+	    loop_wall(gw->opts.loop), NULL, NULL);
+	delivery_kick(gw->delivery, &place);
+	return true;
+}
+
+static void
+gate_settled(void *arg, const struct origin *to, const char *request_id,
+    const char *text)
+{
+	(void)arg;
+	log_info("gate", NULL, "platform=%s chat=%s request=%s %s", to->platform,
+	    to->chat_id, request_id, text);
+}
+
+static bool
+gate_may_decide(void *arg, const struct origin *asked, const char *platform,
+    const char *user_id)
+{
+	struct gateway *gw = arg;
+
+	if (!auth_allows_user(&gw->auth, platform, user_id))
+		return false;
+	for (const char *const *a = gw->opts.approvers; a && *a; a++)
+		if (strcmp(*a, user_id) == 0)
+			return true;
+	return strcmp(asked->platform, platform) == 0 &&
+	    strcmp(asked->user_id, user_id) == 0;
+}
+
+struct gate_host
+gateway_gate_host(struct gateway *gw)
+{
+	return (struct gate_host){
+		.arg = gw, .prompt = gate_prompt, .settled = gate_settled,
+		.may_decide = gate_may_decide,
+	};
+}
+
+/* ---- delivery ---------------------------------------------------------------- */
+
+void
+gateway_say_unknown(struct gateway *gw, const struct place *to, int64_t id,
+    const char *text)
+{
+	CLEANUP_FREE char *data = mem_printf("rs:%lld", (long long)id);
+	const struct button again = { "Send it again", data };
+	CLEANUP_FREE char *say = mem_printf("The answer that begins with "
+	    "\"%.60s\" may not have arrived.", text);
+
+	delivery_notice(gw->delivery, to, say, &again, 1);
+}
+
+static void
+row_unknown(struct gateway *gw, const struct outbox_row *row,
+    const struct place *to)
+{
+	switch (row->chunk.kind) {
+	case OUT_PROMPT:	/* both carry the same request id (rules 2.3) */
+		store_outbox_resend(gw->opts.store, row->id,
+		    loop_wall(gw->opts.loop), NULL, NULL);
+		delivery_kick(gw->delivery, to);
+		break;
+	case OUT_PREVIEW:
+		break;
+	case OUT_FINAL:
+	case OUT_REPORT:
+		gateway_say_unknown(gw, to, row->id, row->chunk.text);
+		break;
+	}
+}
+
+static void
+row_refused(struct gateway *gw, const struct outbox_row *row,
+    const struct place *to, const char *why)
+{
+	if (row->chunk.kind == OUT_PROMPT && row->chunk.buttons) {
+		CLEANUP_JSON struct json *buttons = json_parse(
+		    row->chunk.buttons, strlen(row->chunk.buttons), NULL);
+		const char *data = json_str(json_at(json_at(buttons, 0), 1));
+		const char *id = data ? strrchr(data, ':') : NULL;
+
+		if (id)
+			gate_prompt_failed(gw->gate, id + 1, why);
+		return;
+	}
+	/* The next request to the model must know that nobody read it. */
+	CLEANUP_JSON struct json *entries = json_array();
+	struct json *entry = json_object();
+	struct run_ref run = { row->session_key, row->generation };
+	CLEANUP_FREE char *say = mem_printf("I could not deliver an answer "
+	    "(%.200s). Ask again if you still need it.", why);
+
+	json_set_str(entry, "role", "assistant");
+	json_set_str(entry, "content", "");
+	json_set_str(entry, "mark", "undelivered");
+	json_add_take(entries, entry);
+	store_append(gw->opts.store, &run, entries, loop_wall(gw->opts.loop),
+	    NULL, NULL);
+	delivery_notice(gw->delivery, to, say, NULL, 0);
+}
+
+static void
+delivery_settled(void *arg, const struct outbox_row *row, const char *state,
+    const char *why)
+{
+	struct gateway *gw = arg;
+	struct place to = { row->chunk.platform, row->chunk.account,
+		row->chunk.chat_id, row->chunk.thread_id };
+
+	if (strcmp(state, "unknown") == 0)
+		row_unknown(gw, row, &to);
+	else if (strcmp(state, "refused") == 0)
+		row_refused(gw, row, &to, why);
+}
+
+static void
+delivery_migrated(void *arg, const char *platform, const char *old_id,
+    const char *new_id)
+{
+	(void)arg;
+	log_info("gateway", NULL, "platform=%s chat %s is now %s; if an allow "
+	    "list names the old id, change it", platform, old_id, new_id);
+}
+
+struct delivery_host
+gateway_delivery_host(struct gateway *gw)
+{
+	return (struct delivery_host){
+		.arg = gw, .instance = gateway_instance,
+		.settled = delivery_settled, .migrated = delivery_migrated,
+	};
+}
+
+/* ---- platforms ------------------------------------------------------------------ */
+
+void
+gateway_migrated(void *arg, const struct msg *msg)
+{
+	struct gateway *gw = arg;
+
+	delivery_migrated(gw, msg->platform, msg->chat_id, msg->text);
+	store_migrate_chat(gw->opts.store, msg->platform, msg->account,
+	    msg->chat_id, msg->text, NULL, NULL);
+}
+
+static void
+on_batch(void *arg, const char *platform, const struct msg *msgs, size_t n,
+    uint64_t batch_id, const char *cursor)
+{
+	struct gateway *gw = arg;
+
+	intake_batch(gw->intake, platform, msgs, n, batch_id, cursor);
+}
+
+static void
+on_state(void *arg, const char *platform, enum platform_state state,
+    const char *why)
+{
+	struct gateway *gw = arg;
+	size_t failed = 0;
+
+	for (size_t i = 0; i < gw->nserved; i++) {
+		struct served *s = &gw->served[i];
+
+		if (strcmp(s->def->platform->name, platform) == 0) {
+			if (state == PLATFORM_UP && s->state != PLATFORM_UP &&
+			    gw->delivery)
+				delivery_kick_all(gw->delivery);
+			s->state = state;
+			s->since = loop_wall(gw->opts.loop);
+			mem_free(s->why);
+			s->why = mem_str(why);
+		}
+		failed += s->state == PLATFORM_FAILED;
+	}
+	log_write(state == PLATFORM_FAILED ? LOG_ERROR : LOG_INFO, "gateway",
+	    NULL, "platform=%s state=%s %s", platform,
+	    platform_state_name(state), why);
+	if (failed > 0 && failed == gw->nserved && gw->step <= GATEWAY_UP &&
+	    gw->opts.on_dead)
+		gw->opts.on_dead(gw->opts.arg, why);
+}
+
+struct platform_host
+gateway_platform_host(struct gateway *gw)
+{
+	return (struct platform_host){
+		.arg = gw, .on_batch = on_batch, .on_state = on_state,
+	};
+}

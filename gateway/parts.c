@@ -1,0 +1,214 @@
+#include "gateway/parts.h"
+
+#include <string.h>
+
+#include "base/child.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "gateway/model_find.h"
+
+static void on_model(void *arg, struct model *model);
+static void on_probed(void *arg);
+
+static void
+on_launcher_gone(void *arg, const struct err *err)
+{
+	struct parts *p = arg;
+
+	log_error("launcher", NULL, "%s", err->text);
+	if (p->launcher_gone)
+		p->launcher_gone(p->launcher_arg, err);
+}
+
+static int
+open_store(struct parts *p)
+{
+	struct err err = { ERR_NONE, "" };
+	CLEANUP_FREE char *path = home_path(&p->ctx->home, "state.db");
+	struct store_opts opts = { .path = path, .profile = HOME_PROFILE };
+	bool is_new = false;
+
+	if (home_instance(&p->ctx->home, p->instance_id, &is_new, &err) < 0) {
+		cli_complain("%s", err.text);
+		return CLI_CONFIG;
+	}
+	p->store = store_open(p->loop, &opts, &err);
+	if (!p->store) {
+		cli_complain("%s", err.text);
+		return CLI_FAIL;
+	}
+	return -1;
+}
+
+static int
+open_sandboxes(struct parts *p)
+{
+	struct err err = { ERR_NONE, "" };
+	struct report rep;
+
+	report_init(&rep);
+	bool ok = override_resolve(p->ctx->config, &p->where, &rep) == 0;
+
+	cli_print_report(&rep, p->kind == PARTS_RUN);
+	report_done(&rep);
+	if (!ok)
+		return CLI_CONFIG;
+	if (p->kind == PARTS_RUN) {
+		CLEANUP_FREE char *line = override_line(&p->where);
+
+		log_info("gateway", NULL, "%s", line);
+	}
+	config_sandbox_init(&p->sandbox, p->ctx->config, &p->where,
+	    p->ctx->environ);
+	p->sandbox.opts.state_dir = p->ctx->home.dir;
+	p->sandbox.opts.instance_id = p->instance_id;
+	p->sandboxes = sandboxes_new(p->loop, p->ctx->launcher, p->store,
+	    &p->sandbox.opts, &err);
+	if (!p->sandboxes) {
+		cli_complain("%s", err.text);
+		return CLI_CONFIG;
+	}
+	return -1;
+}
+
+static void
+add_platform(struct parts *p, const struct platform *platform,
+    const void *opts, const char *account)
+{
+	REQUIRE(p->nplatforms < PARTS_PLATFORMS);
+	p->platforms[p->nplatforms++] = (struct gateway_platform){
+		platform, opts, account };
+}
+
+static void
+make_platforms(struct parts *p)
+{
+	static const char *const anybody[] = { "*", NULL };
+	const struct config *cfg = p->ctx->config;
+
+	p->auth[0] = (struct auth_rule){ .platform = "console",
+		.users = anybody };	/* whoever may open the socket or tty */
+	add_platform(p, &platform_console, &p->console, "");
+	if (p->kind != PARTS_RUN || !config_telegram_on(cfg))
+		return;
+	p->telegram = config_telegram_opts(cfg);
+	p->telegram_account = mem_strn(p->telegram.token,
+	    strcspn(p->telegram.token, ":"));
+	config_people_init(&p->people, cfg);
+	p->auth[1] = (struct auth_rule){
+		.platform = "telegram",
+		.users = p->people.users,
+		.group_users =
+		    (const char *const *)cfg->telegram.group_allowed_users.items,
+		.group_chats =
+		    (const char *const *)cfg->telegram.group_allowed_chats.items,
+		.allow_all = p->people.allow_all,
+		.require_mention = cfg->telegram.require_mention,
+	};
+	add_platform(p, &platform_telegram, &p->telegram, p->telegram_account);
+}
+
+int
+parts_open(struct parts *p, struct cli_ctx *ctx, enum parts_kind kind)
+{
+	p->ctx = ctx;
+	p->kind = kind;
+	p->loop = loop_new();
+	if (ctx->launcher)
+		launcher_attach(ctx->launcher, p->loop, on_launcher_gone, p);
+	struct http_opts http = config_http_opts(ctx->config);
+
+	p->http = http_new(p->loop, &http);
+	int status = open_store(p);
+
+	if (status < 0)
+		status = open_sandboxes(p);
+	if (status >= 0) {
+		parts_close(p);
+		return status;
+	}
+	make_platforms(p);
+	loop_watchdog_start(p->loop);
+	return -1;
+}
+
+void
+parts_prepare(struct parts *p, void (*ready)(void *arg), void *arg)
+{
+	struct config_model wanted = config_model_choice(p->ctx->config,
+	    p->kind == PARTS_CHAT);
+
+	p->ready = ready;
+	p->ready_arg = arg;
+	p->waiting = model_find(p->loop, p->http, &wanted, on_model, p);
+}
+
+static void
+on_model(void *arg, struct model *model)
+{
+	struct parts *p = arg;
+
+	p->model = model;
+	p->waiting = sandboxes_probe(p->sandboxes, on_probed, p);
+}
+
+static void
+on_probed(void *arg)
+{
+	struct parts *p = arg;
+
+	p->waiting = NULL;
+	p->ready(p->ready_arg);
+}
+
+void
+parts_gateway_opts(struct parts *p, struct gateway_opts *ret_opts)
+{
+	const struct config *cfg = p->ctx->config;
+
+	*ret_opts = (struct gateway_opts){
+		.loop = p->loop, .http = p->http, .store = p->store,
+		.sandboxes = p->sandboxes, .model = p->model,
+		.platforms = p->platforms, .nplatforms = p->nplatforms,
+		.auth = p->auth, .nauth = p->nplatforms,
+		.approvers = (const char *const *)cfg->approvals.approvers.items,
+		.route = { HOME_PROFILE, cfg->group_sessions_per_user,
+		    cfg->thread_sessions_per_user },
+		.gate = {
+			.timeout_ms = p->kind == PARTS_CHAT ?
+			    cfg->approvals.timeout : cfg->approvals.gateway_timeout,
+			.ask_in_sandbox =
+			    strcmp(cfg->approvals.in_sandbox, "ask") == 0,
+			.off = strcmp(cfg->approvals.mode, "off") == 0,
+			.deny = (const char *const *)cfg->approvals.deny.items,
+			.allow = (const char *const *)cfg->command_allowlist.items,
+			.state_dir = p->ctx->home.dir,
+		},
+		.delivery = {
+			.repeat_unknown =
+			    strcmp(cfg->delivery.unknown, "repeat_labelled") == 0,
+		},
+		.busy = strcmp(cfg->display.busy_input_mode, "interrupt") == 0 ?
+		    BUSY_INTERRUPT : BUSY_QUEUE,
+		.persona = cfg->agent.system_prompt,
+		.max_turns = (unsigned)cfg->agent.max_turns,
+		.max_tokens = cfg->model.max_tokens,
+		.drain_ms = cfg->agent.restart_drain_timeout,
+	};
+}
+
+void
+parts_close(struct parts *p)
+{
+	op_cancel(&p->waiting);
+	gateway_free(&p->gateway);
+	sandboxes_free(&p->sandboxes);
+	store_close(&p->store);
+	model_free(&p->model);
+	http_free(&p->http);
+	launcher_free(&p->ctx->launcher);
+	loop_free(&p->loop);
+	config_sandbox_done(&p->sandbox);
+	config_people_done(&p->people);
+	mem_free(p->telegram_account);
+}

@@ -1,0 +1,373 @@
+/*
+ * A session's step is what it waits for: IDLE, PLANNED (a commit is under way
+ * that may claim a run), CLAIM (a run over waiting rows is being claimed) and
+ * RUN.  session_enter() is its only writer.
+ */
+#include "gateway/session_priv.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "gateway/agent/prompt.h"
+
+#define JOIN_MS 300			/* rules 1.9 */
+#define HOLD_MS 1000
+#define HOLD_UNITS 4000
+#define GLUE_MS 3000
+#define CANCELLED_MAX 3
+#define RETRY_CLAIM_MS 10000
+#define KEEP_MS 600000			/* how long burst counters are remembered */
+
+static void on_run_done(void *arg, const struct run_result *res);
+static void on_claimed(void *arg, const struct accept_result *res,
+    const struct err *err);
+
+struct sessions *
+sessions_new(const struct session_env *env)
+{
+	struct sessions *all = mem_alloc(sizeof(*all));
+
+	all->env = *env;
+	map_init(&all->map);
+	return all;
+}
+
+static void
+session_free(struct session *s)
+{
+	REQUIRE(!s->run);
+	op_cancel(&s->claiming);
+	loop_cancel(&s->timer);
+	typing_stop(&s->typing);
+	chunks_done(&s->chunks);
+	origin_done(&s->origin);
+	mem_free(s->key);
+	mem_free(s->scope);
+	mem_free(s->system);
+	mem_free(s);
+}
+
+void
+sessions_free(struct sessions **allp)
+{
+	if (!*allp)
+		return;
+	struct sessions *all = STEAL(*allp);
+	size_t it = 0;
+	void *s;
+
+	while (map_next(&all->map, &it, NULL, &s))
+		session_free(s);
+	map_done(&all->map);
+	mem_free(all);
+}
+
+struct session *
+session_get(struct sessions *all, const char *key)
+{
+	struct session *s = map_get(&all->map, key);
+
+	if (s)
+		return s;
+	s = mem_alloc(sizeof(*s));
+	s->all = all;
+	s->key = mem_str(key);
+	s->last_text = loop_now(all->env.loop) - KEEP_MS;
+	map_set(&all->map, key, s);
+	return s;
+}
+
+void
+session_know(struct session *s, const struct origin *origin)
+{
+	if (s->known)
+		origin_done(&s->origin);
+	CLEANUP_JSON struct json *copy = origin_json(origin);
+
+	origin_from_json(&s->origin, copy);
+	s->known = true;
+}
+
+/* ---- planning ------------------------------------------------------------- */
+
+struct session_plan
+session_plan(struct sessions *all, const char *key, const struct msg *msg)
+{
+	struct session *s = session_get(all, key);
+	msec_t now = loop_now(all->env.loop);
+	bool busy = s->run || s->planned || s->claiming;
+	bool addressed = msg->chat_type == CHAT_DM || !s->known ||
+	    !s->origin.shared || msg->mentions_bot || msg->reply_to_bot;
+	struct session_plan plan = {
+		.joined = now - s->last_text <= JOIN_MS,
+		.hold_ms = msg->text_units >= HOLD_UNITS ? HOLD_MS : 0,
+		.glue = s->last_units >= HOLD_UNITS &&
+		    now - s->last_text <= GLUE_MS,
+	};
+
+	plan.run = !all->draining && (!busy || (addressed &&
+	    all->env.busy == BUSY_INTERRUPT &&
+	    (s->cancelled < CANCELLED_MAX || plan.joined)));
+	if (!plan.run && !all->draining && !s->told_queued &&
+	    s->cancelled >= CANCELLED_MAX) {
+		s->told_queued = true;
+		plan.say_queued = true;
+	}
+	s->last_text = now;
+	s->last_units = msg->text_units;
+	s->planned++;
+	loop_cancel(&s->timer);
+	return plan;
+}
+
+void
+session_failed(struct sessions *all, const char *key)
+{
+	struct session *s = session_get(all, key);
+
+	REQUIRE(s->planned > 0);
+	s->planned--;
+	session_settle(s);
+}
+
+/* ---- a run's life ----------------------------------------------------------- */
+
+static size_t
+make_chunks(void *arg, const char *text, const struct outbox_chunk **ret_chunks)
+{
+	struct session *s = arg;
+	const struct platform *platform;
+
+	s->all->env.instance(s->all->env.arg, s->origin.platform, &platform);
+	return chunks_make(&s->chunks, &s->origin, platform, text, ret_chunks);
+}
+
+static void
+on_activity(void *arg, const char *what)
+{
+	struct session *s = arg;
+
+	if (strcmp(what, "answering") == 0)
+		typing_stop(&s->typing);
+	if (s->all->env.activity)
+		s->all->env.activity(s->all->env.arg, &s->origin, what);
+}
+
+static void
+on_text(void *arg, const char *text, size_t len)
+{
+	struct session *s = arg;
+
+	if (s->all->env.text)
+		s->all->env.text(s->all->env.arg, &s->origin, text, len);
+}
+
+static void
+start_typing(struct session *s)
+{
+	const struct platform *platform;
+	struct platform_instance *inst = s->all->env.instance(s->all->env.arg,
+	    s->origin.platform, &platform);
+	struct chat_ref to = { s->origin.chat_id, s->origin.thread_id };
+
+	typing_start(&s->typing, s->all->env.loop, platform, inst, &to);
+}
+
+enum sandbox_owner
+session_owner(const char *platform)
+{
+	return strcmp(platform, "console") == 0 ? SANDBOX_CONSOLE :
+	    SANDBOX_MESSAGING;
+}
+
+static void
+session_run(struct session *s, const struct run_claim *claim, msec_t hold_ms)
+{
+	struct session_env *env = &s->all->env;
+	enum sandbox_owner owner = session_owner(s->origin.platform);
+	struct run_host host = {
+		.arg = s, .chunks = make_chunks, .text = on_text,
+		.activity = on_activity, .done = on_run_done,
+	};
+
+	REQUIRE(!s->run);
+	s->generation = claim->generation;
+	if (mem_copy_str(s->session_id, sizeof(s->session_id),
+	    claim->session_id) < 0)
+		log_warn("session", NULL, "session=%s has an overlong id", s->key);
+	mem_free(s->scope);
+	s->scope = mem_str(s->key);
+	mem_free(s->system);
+	struct prompt_opts prompt = {
+		.persona = env->persona,
+		.platform = s->origin.platform,
+		.chat_type = chat_type_name(s->origin.chat_type),
+		.user_name = s->origin.user_name,
+		.shared = s->origin.shared,
+		.environment = sandbox_describe(env->sandboxes, owner),
+	};
+
+	s->system = prompt_make(&prompt);
+	s->env = (struct tool_env){
+		.loop = env->loop,
+		.store = env->store,
+		.gate = env->gate,
+		.sandboxes = env->sandboxes,
+		.run = { s->key, s->generation },
+		.origin = &s->origin,
+		.sandbox = { env->profile, s->scope, owner },
+	};
+	struct run_opts opts = {
+		.system = s->system,
+		.hold_ms = hold_ms,
+		.max_turns = env->max_turns,
+		.max_tokens = env->max_tokens,
+	};
+
+	s->all->running++;
+	s->run = run_start(&s->env, env->model, &opts, &host);
+	start_typing(s);
+}
+
+bool
+session_cancel_run(struct session *s, enum run_stop why)
+{
+	if (!s->run)
+		return true;
+	if (!run_cancel(&s->run, why))
+		return false;
+	s->all->running--;
+	typing_stop(&s->typing);
+	return true;
+}
+
+void
+session_accepted(struct sessions *all, const char *key,
+    const struct origin *origin, const struct session_plan *plan,
+    const struct run_claim *claim)
+{
+	struct session *s = session_get(all, key);
+
+	REQUIRE(s->planned > 0);
+	s->planned--;
+	if (!claim->claimed) {
+		if (!plan->run && claim->set_size > 0)
+			s->queued = true;
+		session_settle(s);
+		return;
+	}
+	session_know(s, origin);
+	op_cancel(&s->claiming);
+	if (s->run) {
+		session_cancel_run(s, RUN_STOP_MESSAGE);
+		if (!plan->joined)
+			s->cancelled++;
+	}
+	s->queued = false;
+	session_run(s, claim, plan->hold_ms);
+}
+
+static void
+say_lost(struct session *s, const char *why)
+{
+	struct place to = { s->origin.platform, s->origin.account,
+		s->origin.chat_id, s->origin.thread_id };
+	CLEANUP_FREE char *text = mem_printf("I could not save my answer (%s). "
+	    "Your message is kept; I will try again.", why);
+
+	delivery_notice(s->all->env.delivery, &to, text, NULL, 0);
+}
+
+static void
+on_run_done(void *arg, const struct run_result *res)
+{
+	struct session *s = arg;
+	struct delivery *delivery = s->all->env.delivery;
+
+	s->run = NULL;
+	s->all->running--;
+	typing_stop(&s->typing);
+	switch (res->outcome) {
+	case RUN_ANSWERED:
+	case RUN_FAILED:
+		s->cancelled = 0;
+		s->told_queued = false;
+		if (s->all->env.answered)
+			s->all->env.answered(s->all->env.arg, &s->origin,
+			    res->outcome == RUN_ANSWERED);
+		for (size_t i = 0; i < res->nrows; i++)
+			delivery_send_row(delivery, &res->rows[i]);
+		break;
+	case RUN_DEAD:
+		break;
+	case RUN_STORE_LOST:
+		say_lost(s, res->err ? res->err->text : "store");
+		s->queued = true;
+		break;
+	}
+	session_settle(s);
+}
+
+/* ---- what comes next for a session without a run ---------------------------- */
+
+static void
+on_forget(void *arg)
+{
+	struct session *s = arg;
+
+	s->timer = NULL;
+	map_remove(&s->all->map, s->key);
+	session_free(s);
+}
+
+static void
+on_claim_again(void *arg)
+{
+	struct session *s = arg;
+
+	s->timer = NULL;
+	session_settle(s);
+}
+
+static void
+session_claim(struct session *s)
+{
+	s->queued = false;
+	s->claiming = store_claim(s->all->env.store, s->key,
+	    loop_wall(s->all->env.loop), on_claimed, s);
+}
+
+static void
+on_claimed(void *arg, const struct accept_result *res, const struct err *err)
+{
+	struct session *s = arg;
+
+	s->claiming = NULL;
+	if (err) {
+		log_error("session", NULL, "session=%s waiting messages cannot "
+		    "be taken up, next try in %d ms: %s", s->key,
+		    RETRY_CLAIM_MS, err->text);
+		s->queued = true;
+		s->timer = loop_after(s->all->env.loop, RETRY_CLAIM_MS,
+		    "session claim", on_claim_again, s);
+		return;
+	}
+	if (res->claims[0].claimed && !s->run)
+		session_run(s, &res->claims[0], 0);
+	else
+		session_settle(s);
+}
+
+void
+session_settle(struct session *s)
+{
+	if (s->run || s->planned || s->claiming)
+		return;
+	loop_cancel(&s->timer);
+	if (s->queued && s->known && !s->all->draining)
+		session_claim(s);
+	else
+		s->timer = loop_after(s->all->env.loop, KEEP_MS,
+		    "session forget", on_forget, s);
+}

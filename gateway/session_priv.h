@@ -1,0 +1,50 @@
+/* What session.c and session_control.c share. */
+#ifndef GATEHOUSE_SESSION_PRIV_H
+#define GATEHOUSE_SESSION_PRIV_H
+
+#include "base/map.h"
+#include "gateway/chunks.h"
+#include "gateway/session.h"
+#include "gateway/typing.h"
+
+struct session {
+	struct sessions *all;
+	char *key;
+	struct origin origin;
+	bool known;			/* origin is set */
+	struct tool_env env;
+	char *scope;
+	char *system;			/* system prompt, stable for the run */
+	char session_id[64];
+	uint64_t generation;
+	struct run *run;
+	unsigned planned;		/* plans without their answer yet */
+	bool queued;			/* rows wait for a run of their own */
+	bool told_queued;
+	unsigned cancelled;		/* runs in a row without an answer */
+	msec_t last_text;		/* loop time of the last message */
+	size_t last_units;		/* and its length */
+	struct op *claiming;
+	struct timer *timer;		/* claim again, or forget */
+	struct typing typing;
+	struct chunks chunks;
+};
+
+struct sessions {
+	struct session_env env;
+	struct map map;
+	size_t running;
+	bool draining;
+};
+
+/* Made at need; forgotten when it has rested for a while. */
+struct session *session_get(struct sessions *all, const char *key);
+void session_know(struct session *s, const struct origin *origin);
+/* true: there is no run any more; false: its answer is being saved. */
+bool session_cancel_run(struct session *s, enum run_stop why);
+/* What comes next for a session without a run: claim, or rest. */
+void session_settle(struct session *s);
+/* The operator's own console is the one place that is no messaging (5.1). */
+enum sandbox_owner session_owner(const char *platform);
+
+#endif

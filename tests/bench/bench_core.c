@@ -1,0 +1,379 @@
+/*
+ * The core on the real loop with the real store: turns, cancels, many sessions,
+ * many streams.  Platform, model and sandbox are in memory and take no time, so
+ * what is left is ours.  Prints `name value unit` lines.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <sqlite3.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "gateway/gateway.h"
+#include "tests/fake_model.h"
+#include "tests/fake_platform.h"
+#include "tests/fake_sandbox.h"
+
+#define TURNS 300
+#define CANCELS 200
+#define SESSIONS 10000
+#define STREAMS 200
+
+struct bench {
+	char dir[64];
+	struct loop *loop;
+	struct store *store;
+	struct sandboxes *sandboxes;
+	struct fake_model *model;
+	struct fake_platform platform;
+	struct gateway *gw;
+	bool stopped;
+};
+
+static const struct auth_rule auth[] = {
+	{ .platform = "fake", .allow_all = true },
+};
+static const struct gateway_platform platforms[] = {
+	{ &platform_fake, NULL, "900" },
+};
+
+static double
+now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec * 1e3 + (double)ts.tv_nsec / 1e6;
+}
+
+static double
+cpu_ms(void)
+{
+	struct rusage ru;
+
+	getrusage(RUSAGE_SELF, &ru);
+	return (double)(ru.ru_utime.tv_sec + ru.ru_stime.tv_sec) * 1e3 +
+	    (double)(ru.ru_utime.tv_usec + ru.ru_stime.tv_usec) / 1e3;
+}
+
+static int
+compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static double
+percentile(double *v, size_t n, double p)
+{
+	qsort(v, n, sizeof(*v), compare);
+	return v[(size_t)((double)(n - 1) * p)];
+}
+
+static void
+print(const char *name, double value, const char *unit)
+{
+	printf("%s %.3f %s\n", name, value, unit);
+	fflush(stdout);
+}
+
+/* ---- the loop runs until something is true ---------------------------------------- */
+
+struct until {
+	struct loop *loop;
+	bool (*cond)(void *arg);
+	void *arg;
+	struct timer *timer;
+};
+
+static void
+on_look(void *arg)
+{
+	struct until *u = arg;
+
+	u->timer = NULL;
+	if (u->cond(u->arg))
+		loop_stop(u->loop);
+	else
+		u->timer = loop_after(u->loop, 1, "bench look", on_look, u);
+}
+
+static void
+run_until(struct bench *b, bool (*cond)(void *arg), void *arg)
+{
+	struct until u = { b->loop, cond, arg, NULL };
+
+	u.timer = loop_defer(b->loop, "bench look", on_look, &u);
+	loop_run(b->loop);
+}
+
+static bool
+is_idle(void *arg)
+{
+	struct bench *b = arg;
+
+	return gateway_idle(b->gw);
+}
+
+static bool
+is_stopped(void *arg)
+{
+	struct bench *b = arg;
+
+	return b->stopped;
+}
+
+static void
+on_stopped(void *arg)
+{
+	struct bench *b = arg;
+
+	b->stopped = true;
+}
+
+static void
+bench_open(struct bench *b)
+{
+	struct err err = { ERR_NONE, "" };
+	struct sandbox_opts box = { .state_dir = b->dir };
+
+	memset(b, 0, sizeof(*b));
+	strcpy(b->dir, "gatehouse-bench.XXXXXX");
+	REQUIRE(mkdtemp(b->dir));
+	CLEANUP_FREE char *path = mem_printf("%s/state.db", b->dir);
+	struct store_opts sopts = { .path = path, .profile = "main" };
+
+	b->loop = loop_new();
+	b->store = store_open(b->loop, &sopts, &err);
+	REQUIRE(b->store);
+	b->sandboxes = sandboxes_new(b->loop, NULL, b->store, &box, &err);
+	b->model = fake_model_new(b->loop);
+	fake_platform_init(&b->platform, b->loop);
+	fake_sandbox_init();
+	struct gateway_opts opts = {
+		.loop = b->loop, .store = b->store, .sandboxes = b->sandboxes,
+		.model = fake_model_as_model(b->model),
+		.platforms = platforms, .nplatforms = 1,
+		.auth = auth, .nauth = 1, .route = { "main", true, false },
+	};
+
+	b->gw = gateway_start(&opts);
+	run_until(b, is_idle, b);
+}
+
+static void
+bench_close(struct bench *b)
+{
+	CLEANUP_FREE char *clean = mem_printf("rm -rf %s", b->dir);
+
+	gateway_stop(b->gw, on_stopped, b);
+	run_until(b, is_stopped, b);
+	gateway_free(&b->gw);
+	sandboxes_free(&b->sandboxes);
+	store_close(&b->store);
+	fake_platform_done(&b->platform);
+	fake_sandbox_done();
+	fake_model_free(&b->model);
+	loop_free(&b->loop);
+	REQUIRE(system(clean) == 0);
+}
+
+/* ---- figures ------------------------------------------------------------------------ */
+
+/* One durable row by SQLite itself, as the store is set up. */
+static double
+raw_commit_ms(const char *dir)
+{
+	CLEANUP_FREE char *path = mem_printf("%s/raw.db", dir);
+	double times[100];
+	sqlite3 *db;
+
+	REQUIRE(sqlite3_open(path, &db) == SQLITE_OK);
+	sqlite3_exec(db, "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"
+	    "CREATE TABLE t(x)", NULL, NULL, NULL);
+	for (size_t i = 0; i < ARRAY_LEN(times); i++) {
+		double start = now_ms();
+
+		sqlite3_exec(db, "INSERT INTO t VALUES(1)", NULL, NULL, NULL);
+		times[i] = now_ms() - start;
+	}
+	sqlite3_close(db);
+	return percentile(times, ARRAY_LEN(times), 0.5);
+}
+
+static bool
+has_sent(void *arg)
+{
+	struct bench *b = arg;
+
+	for (size_t i = 0; i < b->platform.nsent; i++)
+		if (!b->platform.sent[i].is_typing)
+			return true;
+	return false;
+}
+
+static void
+forget_sends(struct bench *b)
+{
+	struct loop *loop = b->platform.loop;
+
+	for (size_t i = 0; i < b->platform.nsent; i++) {
+		mem_free(b->platform.sent[i].chat_id);
+		mem_free(b->platform.sent[i].thread_id);
+		mem_free(b->platform.sent[i].text);
+		mem_free(b->platform.sent[i].buttons0);
+	}
+	b->platform.nsent = 0;
+	(void)loop;
+}
+
+static double
+measure_turn(struct bench *b)
+{
+	double start = now_ms();
+
+	fake_say(&b->platform, "1", "hello");
+	run_until(b, has_sent, b);
+	double took = now_ms() - start;
+
+	run_until(b, is_idle, b);
+	forget_sends(b);
+	return took;
+}
+
+static void
+bench_turns(void)
+{
+	double times[TURNS];
+	struct bench b;
+
+	bench_open(&b);
+	for (int i = 0; i < 20; i++)
+		measure_turn(&b);
+	double cpu = cpu_ms();
+
+	for (int i = 0; i < TURNS; i++)
+		times[i] = measure_turn(&b);
+	print("turn_cpu_ms", (cpu_ms() - cpu) / TURNS, "ms");
+	double commit = raw_commit_ms(b.dir);
+	double p50 = percentile(times, TURNS, 0.5);
+
+	print("turn_total_p50_ms", p50, "ms");
+	print("commit_floor_ms", commit, "ms");
+	/* Two commits are waited for: accept and final (no tool was used). */
+	print("turn_overhead_p50_ms", p50 - 2 * commit, "ms");
+	print("turn_overhead_p99_ms", percentile(times, TURNS, 0.99) - 2 * commit,
+	    "ms");
+	bench_close(&b);
+}
+
+static size_t wanted_calls;
+
+static bool
+has_calls(void *arg)
+{
+	struct bench *b = arg;
+
+	return fake_model_calls(b->model) >= wanted_calls;
+}
+
+static void
+bench_cancel(void)
+{
+	double times[CANCELS];
+	struct bench b;
+
+	bench_open(&b);
+	for (int i = 0; i < CANCELS; i++) {
+		CLEANUP_FREE char *user = mem_printf("%d", i);
+
+		fake_model_script(b.model, &(struct fake_answer){
+		    .delay = 60000 });
+		wanted_calls = fake_model_calls(b.model) + 1;
+		fake_say(&b.platform, user, "one");
+		run_until(&b, has_calls, &b);
+		wanted_calls++;
+		double start = now_ms();
+
+		fake_say(&b.platform, user, "two");
+		run_until(&b, has_calls, &b);
+		times[i] = now_ms() - start;
+		run_until(&b, is_idle, &b);
+		forget_sends(&b);
+	}
+	print("cancel_to_request_p50_ms", percentile(times, CANCELS, 0.5), "ms");
+	print("cancel_to_request_p99_ms", percentile(times, CANCELS, 0.99), "ms");
+	bench_close(&b);
+}
+
+static double
+rss_mb(void)
+{
+	FILE *f = fopen("/proc/self/statm", "r");
+	long size = 0, rss = 0;
+
+	REQUIRE(f && fscanf(f, "%ld %ld", &size, &rss) == 2);
+	fclose(f);
+	return (double)rss * (double)sysconf(_SC_PAGESIZE) / 1048576.0;
+}
+
+static void
+bench_sessions(void)
+{
+	struct bench b;
+
+	bench_open(&b);
+	for (int i = 0; i < SESSIONS; i++) {
+		CLEANUP_FREE char *user = mem_printf("%d", i);
+
+		fake_say(&b.platform, user, "hello");
+		if (i % 32 == 31) {
+			run_until(&b, is_idle, &b);
+			forget_sends(&b);
+			fake_model_forget(b.model);
+		}
+	}
+	run_until(&b, is_idle, &b);
+	print("sessions_10000_rss_mb", rss_mb(), "MB");
+	forget_sends(&b);
+	bench_close(&b);
+}
+
+static void
+bench_streams(void)
+{
+	struct bench b;
+
+	bench_open(&b);
+	loop_watchdog_start(b.loop);
+	for (int i = 0; i < STREAMS; i++)
+		fake_model_script(b.model, &(struct fake_answer){
+		    .delay = 2000, .partial = "streaming", .chunks = 100 });
+	loop_stats(b.loop, true);
+	for (int i = 0; i < STREAMS; i++) {
+		CLEANUP_FREE char *user = mem_printf("%d", i);
+
+		fake_say(&b.platform, user, "hello");
+	}
+	run_until(&b, is_idle, &b);
+	print("loop_stall_max_ms", (double)loop_stats(b.loop, false).stall_max,
+	    "ms");
+	bench_close(&b);
+}
+
+int
+main(void)
+{
+	log_open(STDERR_FILENO, LOG_ERROR);
+	bench_turns();
+	bench_cancel();
+	bench_sessions();
+	bench_streams();
+	return 0;
+}

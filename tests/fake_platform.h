@@ -1,0 +1,73 @@
+/*
+ * A chat platform in memory: one bot "900", any chats.  Invariants inside:
+ * never two sends of one chat in flight, an event is acknowledged only after
+ * committed(), nothing is sent to an unknown chat.
+ */
+#ifndef GATEHOUSE_TESTS_FAKE_PLATFORM_H
+#define GATEHOUSE_TESTS_FAKE_PLATFORM_H
+
+#include "platforms/platform.h"
+
+#define FAKE_SENT_MAX 1024
+
+struct fake_sent {
+	msec_t at;		/* loop time of the request */
+	char *chat_id, *thread_id, *text, *buttons0;	/* first button's data */
+	char msg_id[16];	/* what the platform answered with */
+	bool is_edit, is_typing, is_press, done;
+	bool ghost;		/* of a process that was killed: never left it */
+	enum send_outcome outcome;
+};
+
+/* What the next sends (not typing) meet; used up in order. */
+struct fake_trouble {
+	const char *chat;	/* only there; NULL: the next send anywhere */
+	msec_t delay;
+	enum send_outcome outcome;
+	enum send_error error;
+	msec_t retry_after;
+	const char *new_chat_id;
+};
+
+struct fake_platform {		/* one at a time: platform_fake uses it */
+	struct loop *loop;
+	struct platform_host host;
+	struct platform_instance *inst;
+	struct fake_sent sent[FAKE_SENT_MAX];
+	size_t nsent;
+	struct fake_trouble trouble[64];
+	size_t ntrouble, trouble_at;
+	uint64_t batch;
+	uint64_t committed_ok, committed_failed;
+	msec_t delay;		/* of every send */
+	bool paused;
+	bool dead;		/* between a kill and the next start */
+	unsigned next_event, next_msg;
+};
+
+extern const struct platform platform_fake;
+extern struct fake_platform *fake_platform;
+
+void fake_platform_init(struct fake_platform *fp, struct loop *loop);
+void fake_platform_done(struct fake_platform *fp);
+void fake_platform_trouble(struct fake_platform *fp,
+	const struct fake_trouble *trouble);
+/* The process is killed: what is on the wire arrives, nothing more does. */
+void fake_platform_kill(struct fake_platform *fp);
+/* One update with one message in a private chat; returns its message id. */
+unsigned fake_say(struct fake_platform *fp, const char *user, const char *text);
+/* Several texts of one getUpdates answer. */
+void fake_say_batch(struct fake_platform *fp, const char *user,
+	const char *const *texts, size_t n);
+void fake_say_again(struct fake_platform *fp, const char *user,
+	const char *text, unsigned event);	/* a redelivery */
+void fake_edit(struct fake_platform *fp, const char *user, unsigned msg,
+	const char *text);
+void fake_press(struct fake_platform *fp, const char *user, const char *data);
+/* Messages (no typing, no press answers) that arrived at the chat. */
+size_t fake_count(const struct fake_platform *fp, const char *chat);
+const char *fake_text(const struct fake_platform *fp, const char *chat, size_t i);
+const char *fake_last(const struct fake_platform *fp, const char *chat);
+bool fake_saw(const struct fake_platform *fp, const char *chat, const char *part);
+
+#endif

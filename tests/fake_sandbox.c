@@ -1,0 +1,341 @@
+#include "tests/fake_sandbox.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/mem.h"
+
+struct fake_sandbox fake_sandbox;
+
+struct sandboxes {
+	struct loop *loop;
+	struct map dying;	/* sandbox text -> timer box */
+};
+
+struct dying {
+	struct sandboxes *sb;
+	char *sandbox;
+	struct timer *timer;
+};
+
+struct run_op {
+	struct op op;
+	struct sandboxes *sb;
+	struct sandbox_key key;
+	char *sandbox, *text;
+	uint64_t generation;
+	struct permit *permit;
+	struct permit_terms terms;
+	struct fake_command *record;
+	struct timer *timer;
+	sandbox_done_cb *done;
+	void *arg;
+};
+
+void
+fake_sandbox_init(void)
+{
+	memset(&fake_sandbox, 0, sizeof(fake_sandbox));
+	fake_sandbox.isolated = true;
+}
+
+void
+fake_sandbox_done(void)
+{
+	for (size_t i = 0; i < fake_sandbox.n; i++) {
+		mem_free(fake_sandbox.commands[i].text);
+		mem_free(fake_sandbox.commands[i].sandbox);
+	}
+	memset(&fake_sandbox, 0, sizeof(fake_sandbox));
+}
+
+size_t
+fake_sandbox_ran(const char *text)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < fake_sandbox.n; i++)
+		n += strcmp(fake_sandbox.commands[i].text, text) == 0;
+	return n;
+}
+
+char *
+sandbox_key_text(const struct sandbox_key *key)
+{
+	return mem_printf("%s/%s/%d", key->profile, key->scope, key->owner);
+}
+
+struct sandboxes *
+sandboxes_new(struct loop *loop, struct launcher *launcher, struct store *store,
+    const struct sandbox_opts *opts, struct err *err)
+{
+	struct sandboxes *sb = mem_alloc(sizeof(*sb));
+
+	(void)launcher;
+	(void)store;
+	(void)opts;
+	(void)err;
+	sb->loop = loop;
+	map_init(&sb->dying);
+	return sb;
+}
+
+static void
+dying_free(struct dying *d)
+{
+	loop_cancel(&d->timer);
+	mem_free(d->sandbox);
+	mem_free(d);
+}
+
+void
+sandboxes_free(struct sandboxes **sbp)
+{
+	struct sandboxes *sb = STEAL(*sbp);
+	size_t it = 0;
+	void *d;
+
+	while (map_next(&sb->dying, &it, NULL, &d))
+		dying_free(d);
+	map_done(&sb->dying);
+	mem_free(sb);
+}
+
+/* ---- ops that only take a turn of the loop ------------------------------------- */
+
+struct turn {
+	struct op op;
+	struct timer *timer;
+	sandboxes_done_cb *done;
+	void *arg;
+};
+
+static void
+turn_cancel(struct op *op)
+{
+	struct turn *t = (struct turn *)op;
+
+	loop_cancel(&t->timer);
+	mem_free(t);
+}
+
+static const struct op_type turn_type = { "fake sandbox turn", turn_cancel };
+
+static void
+on_turn(void *arg)
+{
+	struct turn *t = arg;
+
+	t->timer = NULL;
+	op_finish(&t->op);
+	t->done(t->arg);
+	mem_free(t);
+}
+
+static struct op *
+turn_new(struct sandboxes *sb, sandboxes_done_cb *done, void *arg)
+{
+	struct turn *t = mem_alloc(sizeof(*t));
+
+	op_init(&t->op, &turn_type);
+	t->done = done;
+	t->arg = arg;
+	t->timer = loop_defer(sb->loop, "fake sandbox turn", on_turn, t);
+	return &t->op;
+}
+
+struct op *
+sandboxes_close(struct sandboxes *sb, sandboxes_done_cb *done, void *arg)
+{
+	return turn_new(sb, done, arg);
+}
+
+struct op *
+sandboxes_probe(struct sandboxes *sb, sandboxes_done_cb *done, void *arg)
+{
+	return turn_new(sb, done, arg);
+}
+
+struct sandbox_props
+sandbox_props(struct sandboxes *sb, enum sandbox_owner owner)
+{
+	(void)sb;
+	(void)owner;
+	return (struct sandbox_props){
+		.backend = fake_sandbox.isolated ? "native" : "local",
+		.level = "", .image = "", .network = "none",
+		.isolation = fake_sandbox.isolated ? SANDBOX_ISOLATED : 0,
+		.available = true, .why = "", .workspace = "/workspace",
+	};
+}
+
+const char *
+sandbox_describe(struct sandboxes *sb, enum sandbox_owner owner)
+{
+	(void)sb;
+	(void)owner;
+	return "a fake sandbox";
+}
+
+/* ---- commands ----------------------------------------------------------------------- */
+
+static void
+run_free(struct run_op *r)
+{
+	loop_cancel(&r->timer);
+	permit_free(&r->permit);
+	mem_free(r->sandbox);
+	mem_free(r->text);
+	mem_free(r);
+}
+
+static void
+on_dead(void *arg)
+{
+	struct dying *d = arg;
+
+	d->timer = NULL;
+	map_remove(&d->sb->dying, d->sandbox);
+	dying_free(d);
+}
+
+static void
+run_cancel_op(struct op *op)
+{
+	struct run_op *r = (struct run_op *)op;
+
+	if (r->record) {
+		r->record->ended = loop_now(r->sb->loop);
+		r->record->cancelled = true;
+		struct dying *d = mem_alloc(sizeof(*d));
+
+		d->sb = r->sb;
+		d->sandbox = mem_str(r->sandbox);
+		d->timer = loop_after(r->sb->loop, fake_sandbox.dying_ms,
+		    "fake tree dies", on_dead, d);
+		struct dying *before = map_remove(&r->sb->dying, r->sandbox);
+
+		if (before)
+			dying_free(before);
+		map_set(&r->sb->dying, r->sandbox, d);
+	}
+	run_free(r);
+}
+
+static const struct op_type run_type = { "fake sandbox run", run_cancel_op };
+
+static void
+on_end(void *arg)
+{
+	struct run_op *r = arg;
+	struct sandbox_result res = {
+		.exit_code = strcmp(r->text, "fail") == 0 ? 3 : 0,
+		.output = r->text, .output_len = strlen(r->text),
+		.output_total = strlen(r->text), .cwd = "/workspace",
+		.started = true,
+	};
+
+	r->timer = NULL;
+	r->record->ended = loop_now(r->sb->loop);
+	op_finish(&r->op);
+	r->done(r->arg, &res);
+	run_free(r);
+}
+
+static void
+on_start(void *arg)
+{
+	struct run_op *r = arg;
+	struct err err = { ERR_NONE, "" };
+
+	r->timer = NULL;
+	if (map_get(&r->sb->dying, r->sandbox)) {
+		r->timer = loop_after(r->sb->loop, 10, "fake wait", on_start, r);
+		return;
+	}
+	r->terms.command = r->text;
+	r->terms.sandbox = r->sandbox;
+	if (permit_consume(&r->permit, &r->terms, &err) < 0) {
+		struct sandbox_result res = { .exit_code = SANDBOX_EXIT_REFUSED,
+			.output = "", .error = err.text, .cwd = "" };
+
+		fake_sandbox.refused++;
+		op_finish(&r->op);
+		r->done(r->arg, &res);
+		run_free(r);
+		return;
+	}
+	REQUIRE(fake_sandbox.n < FAKE_COMMANDS_MAX);
+	for (size_t i = 0; i < fake_sandbox.n; i++)
+		REQUIRE(fake_sandbox.commands[i].ended != 0 ||
+		    strcmp(fake_sandbox.commands[i].sandbox, r->sandbox) != 0);
+	r->record = &fake_sandbox.commands[fake_sandbox.n++];
+	*r->record = (struct fake_command){
+		.text = mem_str(r->text), .sandbox = mem_str(r->sandbox),
+		.generation = r->generation,
+		.started = loop_now(r->sb->loop),
+	};
+	msec_t ms = strncmp(r->text, "sleep ", 6) == 0 ?
+	    1000 * strtol(r->text + 6, NULL, 10) : 1;
+
+	r->timer = loop_after(r->sb->loop, ms, "fake command", on_end, r);
+}
+
+struct op *
+sandbox_run(struct sandboxes *sb, const struct sandbox_key *key,
+    const struct sandbox_cmd *cmd, struct permit **permit,
+    sandbox_output_cb *on_output, sandbox_done_cb *done, void *arg)
+{
+	struct run_op *r = mem_alloc(sizeof(*r));
+
+	(void)on_output;
+	op_init(&r->op, &run_type);
+	r->sb = sb;
+	r->sandbox = sandbox_key_text(key);
+	r->text = mem_strn(cmd->command, cmd->command_len);
+	r->generation = cmd->generation;
+	r->permit = STEAL(*permit);
+	r->terms = (struct permit_terms){
+		.command_len = cmd->command_len,
+		.workdir = "", .generation = cmd->generation,
+		.isolation = sandbox_props(sb, key->owner).isolation,
+		.background = cmd->background,
+	};
+	r->done = done;
+	r->arg = arg;
+	r->timer = loop_defer(sb->loop, "fake start", on_start, r);
+	return &r->op;
+}
+
+struct json *
+sandbox_processes(struct sandboxes *sb, const struct sandbox_key *key)
+{
+	(void)sb;
+	(void)key;
+	return json_array();
+}
+
+void
+sandbox_end_processes(struct sandboxes *sb, const struct sandbox_key *key)
+{
+	(void)sb;
+	(void)key;
+	fake_sandbox.ended_processes++;
+}
+
+void
+sandbox_reset(struct sandboxes *sb, const struct sandbox_key *key)
+{
+	(void)sb;
+	(void)key;
+	fake_sandbox.resets++;
+}
+
+struct json *
+sandboxes_status(struct sandboxes *sb)
+{
+	(void)sb;
+	return json_array();
+}

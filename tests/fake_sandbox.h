@@ -1,0 +1,36 @@
+/*
+ * sandbox.h in memory, chosen at link time.  Invariants inside: no command
+ * without an unused permit for exactly these bytes in this sandbox; no command
+ * starts in a sandbox while what an earlier cancel left there is dying.
+ */
+#ifndef GATEHOUSE_TESTS_FAKE_SANDBOX_H
+#define GATEHOUSE_TESTS_FAKE_SANDBOX_H
+
+#include "sandbox/sandbox.h"
+
+#define FAKE_COMMANDS_MAX 512
+
+struct fake_command {
+	char *text, *sandbox;
+	uint64_t generation;
+	msec_t started, ended;	/* loop time; ended 0: lives */
+	bool cancelled;
+};
+
+struct fake_sandbox {
+	struct fake_command commands[FAKE_COMMANDS_MAX];
+	size_t n;
+	size_t refused;		/* attempts without a right permit */
+	msec_t dying_ms;	/* how long a cancelled tree takes to die */
+	bool isolated;		/* true: nothing asks */
+	size_t resets, ended_processes;
+};
+
+/* The one of this test; commands "sleep N" take N s, "fail" exits 3. */
+extern struct fake_sandbox fake_sandbox;
+void fake_sandbox_init(void);
+void fake_sandbox_done(void);
+/* How often a command with this text was started. */
+size_t fake_sandbox_ran(const char *text);
+
+#endif

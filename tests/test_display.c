@@ -1,0 +1,66 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "gateway/gate/display.h"
+
+static char *
+shown(const char *command, size_t len)
+{
+	struct gate_req req = {
+		.command = command, .command_len = len, .workdir = "",
+		.props = { .backend = "local" },
+	};
+
+	return gate_display(&req, "abcd1234", 300000, "because");
+}
+
+static void
+nothing_that_changes_the_meaning_is_invisible(void **state)
+{
+	static const char cmd[] = "echo a\r\tb \xe2\x80\xae" "x\xe2\x80\x8b"
+	    "y \x1b[2K \xff \xf3\xa0\x80\xa1";
+	CLEANUP_FREE char *text = shown(cmd, sizeof(cmd) - 1);
+
+	(void)state;
+	assert_non_null(strstr(text, "a\\r\\tb"));
+	assert_non_null(strstr(text, "\\u{202E}x\\u{200B}y"));
+	assert_non_null(strstr(text, "\\u{001B}[2K"));
+	assert_non_null(strstr(text, "\\xFF"));
+	assert_non_null(strstr(text, "\\u{E0021}"));
+	assert_null(strchr(text, '\x1b'));
+}
+
+static void
+a_command_is_shown_whole_or_not_at_all(void **state)
+{
+	CLEANUP_FREE char *big = mem_alloc(5001);
+	CLEANUP_FREE char *fits = mem_alloc(3001);
+
+	(void)state;
+	memset(big, 'a', 5000);
+	memset(fits, 'b', 3000);
+	assert_null(shown(big, 5000));
+	CLEANUP_FREE char *text = shown(fits, 3000);
+
+	assert_non_null(text);
+	assert_non_null(strstr(text, fits));
+	assert_non_null(strstr(text, "/deny abcd1234"));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_that_changes_the_meaning_is_invisible),
+		cmocka_unit_test(a_command_is_shown_whole_or_not_at_all),
+	};
+
+	return cmocka_run_group_tests_name("display", tests, NULL, NULL);
+}

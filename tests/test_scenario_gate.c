@@ -1,0 +1,257 @@
+/* Approvals on the hand-moved clock: exactly one outcome, and no is the default. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "tests/world.h"
+
+static void
+start(struct world *w, uint64_t seed)
+{
+	world_init(w, seed);
+	fake_sandbox.isolated = false;
+	world_boot(w);
+	fake_model_script(w->model, &(struct fake_answer){ .call = "make it" });
+	fake_say(w->platform, "1001", "please");
+	world_pass(w, 1000);
+}
+
+/* Data of the yes (or no) button of the open question. */
+static char *
+press_data(struct world *w, const char *kind)
+{
+	for (size_t i = w->platform->nsent; i-- > 0;)
+		if (strncmp(w->platform->sent[i].buttons0, "ea:once:", 8) == 0)
+			return mem_printf("ea:%s:%s", kind,
+			    w->platform->sent[i].buttons0 + 8);
+	return mem_str("");
+}
+
+static void
+yes_runs_exactly_what_was_shown(void **state)
+{
+	struct world w;
+
+	(void)state;
+	start(&w, 1);
+	assert_int_equal(fake_sandbox_ran("make it"), 0);
+	assert_true(fake_saw(w.platform, "1001", "make it"));
+	CLEANUP_FREE char *yes = press_data(&w, "once");
+
+	fake_press(w.platform, "1001", yes);
+	assert_true(world_settle(&w, 5000));
+	assert_int_equal(fake_sandbox_ran("make it"), 1);
+	fake_press(w.platform, "1001", yes);	/* pressed again, and late */
+	assert_true(world_settle(&w, 5000));
+	assert_int_equal(fake_sandbox_ran("make it"), 1);
+	world_done(&w);
+}
+
+static void
+answers_by_command_and_by_plain_word(void **state)
+{
+	static const char *const yes[] = { "/approve", "yes", "Y" };
+	static const char *const no[] = { "/deny too risky", "no", "n",
+		"/deny all" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(yes) + ARRAY_LEN(no); i++) {
+		struct world w;
+		bool want = i < ARRAY_LEN(yes);
+
+		start(&w, i + 1);
+		fake_say(w.platform, "1001",
+		    want ? yes[i] : no[i - ARRAY_LEN(yes)]);
+		assert_true(world_settle(&w, 5000));
+		assert_int_equal(fake_sandbox_ran("make it"), want);
+		assert_int_equal(fake_model_calls(w.model), 2);
+		world_done(&w);
+	}
+}
+
+static void
+silence_becomes_timeout_not_yes(void **state)
+{
+	struct world w;
+
+	(void)state;
+	start(&w, 2);
+	world_pass(&w, 298000);
+	assert_int_equal(fake_model_calls(w.model), 1);
+	world_pass(&w, 3000);
+	assert_int_equal(fake_sandbox_ran("make it"), 0);
+	CLEANUP_FREE char *text = fake_model_request_text(w.model, 1);
+
+	assert_non_null(strstr(text, "nobody answered in time"));
+	fake_say(w.platform, "1001", "/approve");
+	assert_true(world_settle(&w, 5000));
+	assert_int_equal(fake_sandbox_ran("make it"), 0);
+	world_done(&w);
+}
+
+/* The machine slept over the question: the answer comes too late. */
+static void
+a_question_expires_also_while_the_machine_sleeps(void **state)
+{
+	struct world w;
+
+	(void)state;
+	start(&w, 3);
+	sim_suspend(w.loop, 600000);
+	fake_say(w.platform, "1001", "/approve");
+	assert_true(world_settle(&w, 5000));
+	assert_int_equal(fake_sandbox_ran("make it"), 0);
+	world_done(&w);
+}
+
+static void
+a_new_message_withdraws_the_question(void **state)
+{
+	struct world w;
+
+	(void)state;
+	start(&w, 4);
+	CLEANUP_FREE char *yes = press_data(&w, "once");
+
+	fake_say(w.platform, "1001", "forget it");
+	assert_true(world_settle(&w, 5000));
+	fake_press(w.platform, "1001", yes);
+	assert_true(world_settle(&w, 5000));
+	assert_int_equal(fake_sandbox_ran("make it"), 0);
+	world_done(&w);
+}
+
+static void
+nobody_else_decides(void **state)
+{
+	struct world w;
+
+	(void)state;
+	start(&w, 5);
+	CLEANUP_FREE char *yes = press_data(&w, "once");
+	CLEANUP_FREE char *by_id = mem_printf("/approve %s", yes + 8);
+
+	fake_press(w.platform, "1002", yes);
+	fake_say(w.platform, "1002", by_id);
+	fake_press(w.platform, "6666", yes);
+	world_pass(&w, 2000);
+	assert_int_equal(fake_sandbox_ran("make it"), 0);
+	assert_true(fake_saw(w.platform, "1002", "Only the person who asked"));
+	fake_say(w.platform, "1001", by_id);
+	assert_true(world_settle(&w, 5000));
+	assert_int_equal(fake_sandbox_ran("make it"), 1);
+	world_done(&w);
+}
+
+static void
+a_prompt_that_cannot_be_delivered_is_a_denial_with_its_cause(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w, 6);
+	fake_sandbox.isolated = false;
+	world_boot(&w);
+	fake_platform_trouble(w.platform, &(struct fake_trouble){
+	    .outcome = SEND_NO, .error = SEND_ERR_REFUSED });
+	fake_model_script(w.model, &(struct fake_answer){ .call = "make it" });
+	fake_say(w.platform, "1001", "please");
+	assert_true(world_settle(&w, 5000));
+	assert_int_equal(fake_sandbox_ran("make it"), 0);
+	CLEANUP_FREE char *text = fake_model_request_text(w.model, 1);
+
+	assert_non_null(strstr(text, "no approver could be reached"));
+	assert_null(strstr(text, "a person refused it"));
+	world_done(&w);
+}
+
+/* Rules 4.4: a yes that waited through a restart runs nothing. */
+static void
+an_open_question_is_expired_by_a_restart(void **state)
+{
+	struct world w;
+
+	(void)state;
+	start(&w, 7);
+	CLEANUP_FREE char *yes = press_data(&w, "once");
+
+	world_crash(&w);
+	/* The resumed run may ask anew: that is another question. */
+	fake_model_script(w.model, &(struct fake_answer){ .delay = 60000,
+	    .text = "resumed" });
+	world_boot(&w);
+	fake_press(w.platform, "1001", yes);
+	world_pass(&w, 2000);
+	assert_int_equal(fake_sandbox_ran("make it"), 0);
+	assert_true(world_settle(&w, 120000));
+	assert_int_equal(fake_sandbox_ran("make it"), 0);
+	world_done(&w);
+}
+
+static void
+the_gate_blocks_only_the_run_that_waits(void **state)
+{
+	struct world w;
+
+	(void)state;
+	start(&w, 8);
+	fake_say(w.platform, "1002", "hi");
+	world_pass(&w, 1000);
+	assert_string_equal(fake_last(w.platform, "1002"), "echo: hi");
+	fake_say(w.platform, "1001", "/stop");
+	assert_true(world_settle(&w, 5000));
+	assert_int_equal(fake_sandbox_ran("make it"), 0);
+	world_done(&w);
+}
+
+/* Press, time-out and cancel in all orders around the limit. */
+static void
+races_around_the_limit_have_one_outcome(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 30; seed++) {
+		struct world w;
+
+		start(&w, seed);
+		world_pass(&w, 298900);
+		for (int i = 0; i < 3; i++) {
+			if ((seed + (uint64_t)i) % 3 == 0)
+				fake_say(w.platform, "1001", "/approve");
+			else if ((seed + (uint64_t)i) % 3 == 1)
+				fake_say(w.platform, "1001", "/deny");
+			else
+				world_pass(&w, (msec_t)(seed * 7));
+		}
+		assert_true(world_settle(&w, 10000));
+		assert_true(fake_sandbox_ran("make it") <= 1);
+		assert_int_equal(fake_model_calls(w.model), 2);
+		world_done(&w);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(yes_runs_exactly_what_was_shown),
+		cmocka_unit_test(answers_by_command_and_by_plain_word),
+		cmocka_unit_test(silence_becomes_timeout_not_yes),
+		cmocka_unit_test(a_question_expires_also_while_the_machine_sleeps),
+		cmocka_unit_test(a_new_message_withdraws_the_question),
+		cmocka_unit_test(nobody_else_decides),
+		cmocka_unit_test(
+		    a_prompt_that_cannot_be_delivered_is_a_denial_with_its_cause),
+		cmocka_unit_test(an_open_question_is_expired_by_a_restart),
+		cmocka_unit_test(the_gate_blocks_only_the_run_that_waits),
+		cmocka_unit_test(races_around_the_limit_have_one_outcome),
+	};
+
+	return cmocka_run_group_tests_name("scenario gate", tests, NULL, NULL);
+}

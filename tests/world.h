@@ -1,0 +1,40 @@
+/*
+ * The whole core on the hand-moved clock: real store (a file in a temporary
+ * directory), real sessions, runs, gate, intake and delivery; fake platform,
+ * model and sandbox with the invariants inside.
+ */
+#ifndef GATEHOUSE_TESTS_WORLD_H
+#define GATEHOUSE_TESTS_WORLD_H
+
+#include "gateway/gateway.h"
+#include "tests/fake_model.h"
+#include "tests/fake_platform.h"
+#include "tests/fake_sandbox.h"
+#include "tests/loop_sim.h"
+
+struct world {
+	char dir[64];
+	struct loop *loop;
+	struct store *store;
+	struct sandboxes *sandboxes;
+	struct fake_model *model;
+	struct fake_platform *platform;
+	struct gateway *gw;
+	struct gateway_opts opts;	/* may be changed before world_boot() */
+	bool stopped;
+};
+
+/* Users 1001, 1002, 1003 may talk. */
+void world_init(struct world *w, uint64_t seed);
+void world_boot(struct world *w);
+/* Lets ms of simulated time pass; commits of the real store are waited for. */
+void world_pass(struct world *w, msec_t ms);
+/* Until nothing is under way, at most max_ms; false: still busy. */
+bool world_settle(struct world *w, msec_t max_ms);
+/* SIGTERM and a clean end; the database stays. */
+void world_stop(struct world *w);
+/* kill -9: nothing is closed, the next world_boot() finds what was committed. */
+void world_crash(struct world *w);
+void world_done(struct world *w);	/* also checks that no op is left */
+
+#endif
