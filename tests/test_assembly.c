@@ -79,6 +79,11 @@ bom_crlf_comments_and_joined_data_lines_are_read(void **state)
 
 	read_fixture(&a, "chat_crlf_comments_fields.sse");
 	expect_text(&a, "ABC");
+	const char *body = "\xEF\xBB\xBF" "data: {\"choices\":[{\"delta\":"
+	    "{\"content\":\"first\"}}]}\r\rdata: [DONE]\r\r";
+
+	answer_read_all(&a, NULL, body, strlen(body), true);
+	expect_text(&a, "first");
 }
 
 static void

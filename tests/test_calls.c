@@ -195,6 +195,8 @@ c088_calls_without_any_index(void **state)
 	    "{'function':{'name':'now'}},{'function':{'name':'uptime'}}",
 	    "{'function':{'arguments':'{'}},{'function':{'arguments':'{'}}",
 	    "{'function':{'arguments':'}'}},{'function':{'arguments':'\\'a\\':1}'}}");
+	CHECK("now({}) now({})", LIST("", ""),
+	    "{'function':{'name':'now'}},{'function':{'name':'now'}}");
 	/* pieces with neither */
 	CHECK("exec({'cmd':1})", LIST(""),
 	    "{'function':{'name':'exec','arguments':'{'}}",

@@ -171,6 +171,10 @@ orphans_and_duplicates_are_left_out(void **state)
 	    "u:a\na:[c1 run({})]\nt:<c1>one\n"
 	    "a:[A new message came before my answer.]\nu:b\n"
 	    "a:[c1 run({})]\nt:<c1>two\n");
+	/* the result of a later use is not taken for an earlier one */
+	check("[" USER("a") "," CALLS(CALL("c1", "run")) ","
+	    CALLS(CALL("c1", "run")) "," RESULT("c1", "two") "]", true,
+	    "u:a\na:[c1 run({})]\nt:<c1>" LOST "\na:[c1 run({})]\nt:<c1>two\n");
 	/* a real result beats one that was made up before it came */
 	check("[" USER("a") "," CALLS(CALL("c1", "run")) ","
 	    MARKED("c1", "", "unknown") "," RESULT("c1", "real") "]", true,

@@ -33,7 +33,12 @@ waits_grow_are_spread_and_end(void **state)
 	(void)state;
 	static const msec_t longest[] = { 2000, 4000, 8000 };
 	struct model_result res = failure(MODEL_ERR_RETRY, 0);
+	struct retry one, other;
 
+	retry_init(&one);
+	retry_init(&other);
+	assert_int_not_equal(retry_next(&one, &res, 1),
+	    retry_next(&other, &res, 400));
 	for (uint64_t random = 0; random < 5000; random += 7) {
 		struct retry r;
 

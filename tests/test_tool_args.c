@@ -94,6 +94,7 @@ what_is_wrong_is_said(void **state)
 	bad("{\"command\":\"l\",\"timeout\":1.5}", "type integer, not number");
 	bad("{\"command\":\"l\",\"timeout\":1e300}", "type integer, not number");
 	bad("{\"command\":\"l\",\"timeout\":\"soon\"}", "not string");
+	bad("{\"command\":\"l\",\"timeout\":\"true\"}", "not string");
 	bad("{\"command\":\"l\",\"background\":1}", "type boolean");
 	bad("{\"command\":\"l\",\"mode\":\"c\"}", "one of [\"a\",\"b\"]");
 	bad("[]", "one JSON object");

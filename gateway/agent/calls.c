@@ -199,8 +199,7 @@ find_call(struct calls *c, const struct piece *p)
 	if (p->index != CALL_NO_INDEX || c->n == 0)
 		return NULL;
 	call = &c->list[c->n - 1];
-	return call->delta != c->delta && p->places == 1 &&
-	    name_goes_on(c, call, p) ? call : NULL;
+	return p->places == 1 && name_goes_on(c, call, p) ? call : NULL;
 }
 
 /* ---- applying it ---------------------------------------------------------- */
@@ -260,7 +259,6 @@ take_piece(struct calls *c, struct call *call, const struct piece *p)
 		call->id = mem_str(p->id);
 	if (call->index == CALL_NO_INDEX)
 		call->index = p->index;
-	call->delta = c->delta;
 	if (p->name)
 		take_name(c, call, p->name);
 	take_arguments(call, p->arguments);
@@ -272,7 +270,6 @@ calls_delta(struct calls *c, const struct json *tool_calls)
 {
 	size_t place = 0, places = json_len(tool_calls);
 
-	c->delta++;
 	if (!json_is_array(tool_calls))
 		return 0;
 	for (const struct json *e = json_first(tool_calls); e; e = json_next(e)) {

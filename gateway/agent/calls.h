@@ -26,14 +26,12 @@ struct call {
 	struct buf name;
 	struct buf arguments;
 	struct surrogate half;
-	unsigned delta;		/* number of the delta that last touched it */
 };
 
 struct calls {
 	struct call *list;
 	size_t n;
 	const struct json *tools;	/* of the request, borrowed; may be NULL */
-	unsigned delta;
 	struct model_call *out;
 };
 
