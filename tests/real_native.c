@@ -73,6 +73,8 @@ on_opened(void *arg, struct box *box, const struct err *err)
 
 	nat->opened = true;
 	nat->box = box;
+	if (nat->stops_loop)
+		loop_stop(nat->real.loop);
 	keep_text(nat->error, sizeof(nat->error), err);
 }
 
@@ -187,6 +189,8 @@ on_dead(void *arg, const struct err *err)
 	assert_false(run->dead);
 	run->dead = true;
 	run->proc = NULL;
+	if (run->nat->stops_loop)
+		loop_stop(run->nat->real.loop);
 	keep_text(run->error, sizeof(run->error), err);
 }
 

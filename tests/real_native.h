@@ -13,6 +13,7 @@ struct nat {
 	char *state, *workspace;
 	struct box *box;
 	bool probed, opened, closed;
+	bool stops_loop;	/* the end of an open or a command ends loop_run() */
 	char error[1024];	/* of the last probe, open or close */
 };
 
