@@ -19,18 +19,13 @@ struct editor {
 	struct buf *out;
 };
 
-/* Byte offset of line and column (both from 1; columns count characters). */
+/* Byte offset of a character. */
 static size_t
-offset_of(const struct editor *e, unsigned line, unsigned column)
+offset_of(const struct editor *e, size_t index)
 {
 	size_t at = 0;
 
-	for (; line > 1 && at < e->len; line--) {
-		const char *nl = memchr(e->text + at, '\n', e->len - at);
-
-		at = nl ? (size_t)(nl - e->text) + 1 : e->len;
-	}
-	for (; column > 1 && at < e->len; column--)
+	for (; index && at < e->len; index--)
 		at += utf8_next(e->text + at, e->len - at, NULL);
 	return at;
 }
@@ -172,14 +167,14 @@ value_end(const struct editor *e, const struct ytree *node)
 	size_t start, end;
 
 	for (;;) {
-		start = offset_of(e, node->value_line, node->value_column);
+		start = offset_of(e, node->value_index);
 		if (!node->first || e->text[start] == '[' || e->text[start] == '{')
 			break;
 		node = node->first;
 		while (node->next)
 			node = node->next;
 	}
-	end = offset_of(e, node->end_line, node->end_column);
+	end = offset_of(e, node->end_index);
 	while (end > start && strchr(" \t\r\n", e->text[end - 1]))
 		end--;
 	return end;
@@ -189,13 +184,13 @@ value_end(const struct editor *e, const struct ytree *node)
 static void
 replace_value(struct editor *e, const struct ytree *node)
 {
-	size_t start = offset_of(e, node->value_line, node->value_column);
+	size_t start = offset_of(e, node->value_index);
 	size_t end = value_end(e, node);
 	bool on_key_line = node->value_line == node->line;
 
 	if (!on_key_line) {
 		/* The list below its key: the value moves up beside the colon. */
-		start = offset_of(e, node->line, node->column);
+		start = offset_of(e, node->index);
 		start += strlen(node->key) + 1;
 	}
 	copy(e, 0, start);
@@ -211,7 +206,7 @@ replace_value(struct editor *e, const struct ytree *node)
 static void
 insert_flow(struct editor *e, const struct ytree *map, const char *rest)
 {
-	size_t at = offset_of(e, map->value_line, map->value_column) + 1;
+	size_t at = offset_of(e, map->value_index) + 1;
 	size_t depth = 0;
 
 	copy(e, 0, at);
@@ -238,9 +233,9 @@ insert_block(struct editor *e, const struct ytree *map, const char *rest,
 	size_t at = e->len;
 
 	if (!is_root && map->first)
-		at = line_start(e, offset_of(e, map->first->line, 1));
+		at = line_start(e, offset_of(e, map->first->index));
 	else if (!is_root)
-		at = line_end(e, offset_of(e, map->line, 1));
+		at = line_end(e, offset_of(e, map->index));
 	copy(e, 0, at);
 	if (at && e->text[at - 1] != '\n')
 		buf_add_char(e->out, '\n');
@@ -333,7 +328,7 @@ change(struct editor *e, const struct ytree *root)
 	}
 	node = find_parent(root, e->edit->path, &rest);
 	if (node != root && node->kind == YTREE_MAP &&
-	    e->text[offset_of(e, node->value_line, node->value_column)] == '{')
+	    e->text[offset_of(e, node->value_index)] == '{')
 		insert_flow(e, node, rest);
 	else
 		insert_block(e, node, rest, node == root);
@@ -397,7 +392,7 @@ config_edit_dotenv(const char *text, size_t len, const char *name,
 	struct dotenv env;
 	struct report rep;
 	struct buf out;
-	size_t at = len, after = len;
+	size_t at = 0, after = len;
 
 	if (strpbrk(value, "\r\n")) {
 		err_set(err, ERR_INVALID, "the value of %s spans lines", name);
@@ -409,9 +404,12 @@ config_edit_dotenv(const char *text, size_t len, const char *name,
 	old = dotenv_find(&env, name);
 	/* A quoted value may span lines: its end is where the next one begins. */
 	if (old) {
-		at = offset_of(&e, old->line, 1);
+		for (unsigned line = old->line; line > 1; line--)
+			at = line_end(&e, at) + 1;
 		after = line_end(&e, at);
 		after += after < len;
+	} else {
+		at = len;
 	}
 	bool broken = rep.errors > 0 || (old && strchr(old->value, '\n'));
 	dotenv_done(&env);

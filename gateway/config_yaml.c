@@ -37,18 +37,37 @@ refuse(struct build *b, const yaml_mark_t *at, const char *text)
 	return NULL;
 }
 
+/* Length of the line break at p as YAML 1.1 knows them: also CR, NEL, LS, PS. */
+static size_t
+break_at(const char *p, const char *end)
+{
+	size_t left = (size_t)(end - p);
+
+	if (*p == '\n')
+		return 1;
+	if (*p == '\r')
+		return left > 1 && p[1] == '\n' ? 2 : 1;
+	if (left >= 2 && memcmp(p, "\xc2\x85", 2) == 0)
+		return 2;
+	if (left >= 3 && (memcmp(p, "\xe2\x80\xa8", 3) == 0 ||
+	    memcmp(p, "\xe2\x80\xa9", 3) == 0))
+		return 3;
+	return 0;
+}
+
 static void
 find_lines(struct build *b)
 {
-	size_t n = 1;
+	const char *end = b->text + b->len;
+	size_t n = 1, len;
 
-	for (size_t i = 0; i < b->len; i++)
-		n += b->text[i] == '\n';
+	for (const char *p = b->text; p < end; p += len ? len : 1)
+		n += (len = break_at(p, end)) > 0;
 	b->lines = mem_array(n, sizeof(*b->lines));
 	b->nlines = 1;
-	for (size_t i = 0; i < b->len; i++)
-		if (b->text[i] == '\n')
-			b->lines[b->nlines++] = i + 1;
+	for (const char *p = b->text; p < end; p += len ? len : 1)
+		if ((len = break_at(p, end)) > 0)
+			b->lines[b->nlines++] = (size_t)(p - b->text) + len;
 }
 
 /* Does the line (from 0) begin with white space that holds a tab? */
@@ -106,15 +125,9 @@ new_node(struct build *b, enum ytree_kind kind, const yaml_mark_t *at)
 	n = mem_alloc(sizeof(*n));
 	n->kind = kind;
 	n->line = n->value_line = (unsigned)at->line + 1;
-	n->column = n->value_column = (unsigned)at->column + 1;
+	n->column = (unsigned)at->column + 1;
+	n->index = n->value_index = at->index;
 	return n;
-}
-
-static void
-set_end(struct ytree *n, const yaml_mark_t *at)
-{
-	n->end_line = (unsigned)at->line + 1;
-	n->end_column = (unsigned)at->column + 1;
 }
 
 static void
@@ -169,9 +182,9 @@ build_alias(struct build *b, const yaml_event_t *ev, unsigned depth)
 		if (n) {
 			mem_free(STEAL(n->key));
 			n->line = n->value_line = (unsigned)ev->start_mark.line + 1;
-			n->column = n->value_column =
-				(unsigned)ev->start_mark.column + 1;
-			set_end(n, &ev->end_mark);
+			n->column = (unsigned)ev->start_mark.column + 1;
+			n->index = n->value_index = ev->start_mark.index;
+			n->end_index = ev->end_mark.index;
 		}
 		return n;
 	}
@@ -208,7 +221,7 @@ build_scalar(struct build *b, const yaml_event_t *ev)
 	if (n) {
 		n->text = mem_str(value);
 		n->quoted = ev->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
-		set_end(n, &ev->end_mark);
+		n->end_index = ev->end_mark.index;
 		remember(b, ev->data.scalar.anchor, n);
 	}
 	return n;
@@ -236,7 +249,7 @@ build_list(struct build *b, const yaml_event_t *start, unsigned depth)
 				tail = &(*tail)->next;
 			}
 		} else {
-			set_end(list, &ev.end_mark);
+			list->end_index = ev.end_mark.index;
 		}
 		yaml_event_delete(&ev);
 	}
@@ -323,6 +336,7 @@ build_entry(struct build *b, struct ytree *map, struct ytree ***tail,
 		return true;
 	}
 	value->key = mem_str((const char *)key_ev->data.scalar.value);
+	value->index = key_ev->start_mark.index;
 	value->line = (unsigned)key_ev->start_mark.line + 1;
 	value->column = (unsigned)key_ev->start_mark.column + 1;
 	**tail = value;
@@ -348,7 +362,7 @@ build_map(struct build *b, const yaml_event_t *start, unsigned depth)
 		if (more && !build_entry(b, map, &tail, &merge, &ev, depth))
 			ok = more = false;
 		if (ok && !more)
-			set_end(map, &ev.end_mark);
+			map->end_index = ev.end_mark.index;
 		yaml_event_delete(&ev);
 	}
 	if (ok && merge)

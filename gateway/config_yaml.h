@@ -25,8 +25,10 @@ struct ytree {
 	char *text;		/* scalars */
 	bool quoted;		/* '...', "...", | or >: certainly a string */
 	unsigned line, column;	/* of the key where there is one, else of the value */
-	/* Of the value itself: where it begins, and just behind it. */
-	unsigned value_line, value_column, end_line, end_column;
+	unsigned value_line;
+	/* In characters from the start (after a byte-order mark): of the key or
+	 * value, of the value, and just behind the value. */
+	size_t index, value_index, end_index;
 	struct ytree *first, *next;
 };
 

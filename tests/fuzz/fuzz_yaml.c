@@ -1,8 +1,10 @@
 /* Whatever the bytes: a sound tree, or an error. */
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/mem.h"
+#include "gateway/config_edit.h"
 #include "gateway/config_yaml.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -37,6 +39,26 @@ check(const struct ytree *node, unsigned depth)
 	return n;
 }
 
+/* A change that is accepted can be read back, and made again. */
+static void
+check_edit(const uint8_t *data, size_t size)
+{
+	static const char *const items[] = { "5" };
+	const struct config_edit edit = { "agent.max_turns", items, 1, false, true };
+	struct err err = { .code = ERR_NONE };
+	char *text = config_edit_yaml((const char *)data, size, &edit, &err);
+	char *again;
+
+	if (!text) {
+		REQUIRE(err.code == ERR_CONFIG);
+		return;
+	}
+	again = config_edit_yaml(text, strlen(text), &edit, &err);
+	REQUIRE(again && strcmp(text, again) == 0);
+	mem_free(text);
+	mem_free(again);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -50,5 +72,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		REQUIRE(check(root, 0) <= YTREE_NODES_MAX + 1);
 	ytree_free(&root);
 	report_done(&rep);
+	check_edit(data, size);
 	return 0;
 }
