@@ -198,13 +198,27 @@ static const struct proc_events events = {
 	on_started, on_output, on_giveback, on_exited, on_dead,
 };
 
+const char *
+nat_mark(void)
+{
+	static char mark[64];
+
+	/* Of this process: the same tests may run beside us. A forked gateway
+	 * keeps its parent's. */
+	if (!mark[0])
+		assert_int_equal(mem_format(mark, sizeof(mark), "ghtest-native-%d-",
+			(int)getpid()), 0);
+	return mark;
+}
+
 void
 nat_spawn(struct nat *nat, struct nat_run *run, const char *script,
 	unsigned flags, const char *input)
 {
-	static const char *const env[] = {
+	CLEANUP_FREE char *mark = mem_printf("MARK=%s", nat_mark());
+	const char *const env[] = {
 		"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/workspace", "LANG=C.UTF-8",
-		"MARK=ghtest-native-inside", NULL,
+		mark, NULL,
 	};
 	CLEANUP_FREE char *text = mem_printf("%s%s",
 		flags & NAT_RAW ? "" : "exec 3>&-\n", script);

@@ -36,6 +36,8 @@ bool nat_open(struct nat *nat);		/* nat->box, nat->workspace */
 void nat_close(struct nat *nat);
 void nat_stop(struct nat *nat);
 
+/* In the environment of every command: for real_count(). */
+const char *nat_mark(void);
 enum { NAT_SPLIT = 1, NAT_KEEP = 2, NAT_RAW = 4 };
 /* The script gets the wrapper's first line in front, unless NAT_RAW. */
 void nat_spawn(struct nat *nat, struct nat_run *run, const char *script,
