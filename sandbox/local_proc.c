@@ -78,6 +78,13 @@ on_started(void *arg, pid_t pid)
 	struct proc *proc = arg;
 
 	proc->events->started(proc->arg, (int)pid);
+	/* Not earlier: output never comes before started. */
+	for (size_t i = 0; i < ARRAY_LEN(proc->pipes); i++) {
+		struct pipe *p = &proc->pipes[i];
+		if (p->fd >= 0)
+			p->watch = loop_watch(proc->inst->loop, p->fd, LOOP_READ,
+			    "output of a command", on_readable, p);
+	}
 }
 
 static void
@@ -202,9 +209,6 @@ local_spawn(struct box *box, const struct spawn_req *req, struct err *err)
 	for (int i = 0; i < 3; i++) {
 		struct pipe *p = &proc->pipes[i];
 		*p = (struct pipe){ .proc = proc, .fd = ends[i], .number = i + 1 };
-		if (p->fd >= 0)
-			p->watch = loop_watch(inst->loop, p->fd, LOOP_READ,
-			    "output of a command", on_readable, p);
 	}
 	return proc;
 }

@@ -150,10 +150,13 @@ decide_code(struct run *run)
 		    "could not enter the directory %s; the command was not run",
 		    run->dir);
 		run->started = false;
+	} else if (run->exited && WIFEXITED(run->wait_status)) {
+		run->exit_code = WEXITSTATUS(run->wait_status);
 	} else if (run->exited) {
-		run->exit_code = WIFEXITED(run->wait_status) ?
-		    WEXITSTATUS(run->wait_status) :
-		    128 + WTERMSIG(run->wait_status);
+		char *text CLEANUP_FREE = mem_printf("the shell was ended by "
+		    "signal %d", WTERMSIG(run->wait_status));
+		run->exit_code = 128 + WTERMSIG(run->wait_status);
+		note(run, text);
 	} else if (!run->process_id) {
 		run->exit_code = SANDBOX_EXIT_REFUSED;
 	}
