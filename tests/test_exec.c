@@ -202,7 +202,7 @@ nothing_of_the_wrapper_shows(void **state)
 
 	(void)state;
 	run(&r, "set -x; true");
-	assert_string_equal(r.out.data, "++ true\n");
+	assert_string_equal(r.out.data, "+++ true\n");
 	done(&r);
 	run(&r, "set; declare -F; alias; jobs");
 	assert_null(strstr(r.out.data, "gh_"));
