@@ -17,7 +17,7 @@
 #define FIRST_EVENT_MS 180000
 #define IDLE_MS 120000
 #define TOTAL_MS 1800000
-#define FINISHING_MS 10000	/* from the finish mark to the end mark */
+#define FINISHING_MS 3000	/* from the finish mark to the end mark */
 #define ENDED_MS 250		/* from the end mark to the end of the body */
 #define BODY_MAX ((size_t)256 << 20)	/* of a request */
 #define STREAM_MAX ((size_t)256 << 20)
