@@ -206,7 +206,7 @@ nothing_of_the_wrapper_shows(void **state)
 	done(&r);
 	run(&r, "set; declare -F; alias; jobs");
 	assert_null(strstr(r.out.data, "gh_"));
-	assert_null(strstr(r.out.data, "REPLY"));
+	assert_null(strstr(r.out.data, "\nREPLY="));
 	done(&r);
 	run(&r, "echo one\nnosuch_word");
 	assert_non_null(strstr(r.out.data, "bash: line 2: nosuch_word"));
