@@ -247,7 +247,7 @@ nonsense_drops_only_its_sender(void **state)
 	struct json *frame = NULL;
 
 	(void)state;
-	send_raw(bad, "\xff\xff\xff\xff", 4);
+	send_raw(bad, "\0\x08\0\x01", 4);	/* one byte more than allowed */
 	send_raw(cut, "\0\0\0\x10{\"cm", 8);
 	turn();
 	assert_int_equal(owner_client_receive(bad, 0, &frame, &err), -1);
