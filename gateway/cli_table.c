@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "gateway/cli.h"
 #include "gateway/config_cmd.h"
+#include "gateway/doctor.h"
 #include "gateway/status.h"
 #include "gateway/version.h"
 
@@ -36,6 +37,8 @@ const struct cli_command cli_commands[] = {
 	{ "config dump-docs", "yaml|env|man|defaults|bash", 1, 1,
 	  "Print documentation made from the table of keys.", NULL,
 	  CLI_HIDDEN | CLI_STANDALONE, config_dump_docs_main },
+	{ "doctor", "", 0, 0, "Try what a start needs; say what is wrong and the cure.",
+	  json_options, CLI_NEEDS_HOME, doctor_main },
 	{ "status", "", 0, 0, "Show what runs, and what a start would use.",
 	  json_options, 0, status_main },
 	{ "version", "", 0, 0, "Print the version.", NULL,
