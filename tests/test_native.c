@@ -9,6 +9,8 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <errno.h>
+#include <seccomp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -517,6 +519,165 @@ limits_hold(void **state)
 	nat_stop(&nat);
 }
 
+/* In the state directory, so that it is there for whom a probe runs as. */
+static char *
+copy_to(struct nat *nat, const char *from, const char *name)
+{
+	static char block[1 << 16];
+	char *to = mem_printf("%s/%s", nat->state, name);
+	CLEANUP_CLOSE int in = open(from, O_RDONLY | O_CLOEXEC);
+	CLEANUP_CLOSE int out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
+	ssize_t n;
+
+	assert_true(in >= 0 && out >= 0);
+	while ((n = read(in, block, sizeof(block))) > 0)
+		assert_int_equal(write(out, block, (size_t)n), n);
+	return to;
+}
+
+/*
+ * A machine that forbids something, as far as an ordinary user can make one:
+ * runs this program with --probe under the given shell line; what it says.
+ */
+static char *
+probe_under(struct nat *nat, const char *line)
+{
+	static char text[4096];
+	CLEANUP_FREE char *self = copy_to(nat, "/proc/self/exe", "self");
+	CLEANUP_FREE char *helper = copy_to(nat, getenv("GATEHOUSE_HELPER"), "helper");
+	int out[2];
+
+	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		dup2(out[1], 1);
+		dup2(out[1], 2);
+		setenv("SELF", self, 1);
+		setenv("GATEHOUSE_HELPER", helper, 1);
+		execl("/bin/bash", "bash", "-c", line, (char *)NULL);
+		_exit(127);
+	}
+	close(out[1]);
+	size_t len = 0;
+	ssize_t n;
+	while ((n = read(out[0], text + len, sizeof(text) - 1 - len)) > 0)
+		len += (size_t)n;
+	text[len] = 0;
+	close(out[0]);
+	waitpid(pid, NULL, 0);
+	return text;
+}
+
+static void
+expect_refusal(struct nat *nat, const char *line, const char *step, const char *cure)
+{
+	char *text = probe_under(nat, line);
+
+	if (!strstr(text, step) || !strstr(text, cure))
+		fail_msg("`%s` gave: %s", line, text);
+}
+
+static void
+each_kind_of_refusal_names_its_own_cause_and_cure(void **state)
+{
+	struct nat *nat = NAT(state);
+
+	expect_refusal(nat, "unshare -Ur bash -c 'echo 0 >/proc/sys/user/"
+		"max_user_namespaces; exec $SELF --probe'",
+		"create a user namespace", "sysctl -w user.max_user_namespaces");
+	expect_refusal(nat, "unshare -Urm bash -c 'mount --bind /dev/null /proc/kallsyms; "
+		"exec $SELF --probe'", "mount a new /proc", "systempaths=unmasked");
+	expect_refusal(nat, "exec $SELF --probe-filtered", "create a user namespace",
+		"seccomp=PROFILE");
+	expect_refusal(nat, "d=$(mktemp -d); unshare -Urm bash -c \"mount --rbind / $d; "
+		"cd $d; exec chroot $d $SELF --probe\"; rmdir $d",
+		"create a user namespace", "chroot");
+}
+
+static void
+root_of_a_namespace_without_our_uid_uses_its_own(void **state)
+{
+	struct nat *nat = NAT(state);
+	char *text = probe_under(nat, "exec unshare -Ur $SELF --probe");
+
+	if (strcmp(text, "available\n") != 0)
+		fail_msg("%s", text);
+}
+
+static void
+a_gateway_that_gave_up_its_rights_still_kills(void **state)
+{
+	struct nat *nat = NAT(state);
+	struct nat_run run;
+
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(setresuid(-1, 12345, -1), 0);
+	nat_spawn(nat, &run, "setsid sleep 300 & sleep 300", 0, NULL);
+	bool started = real_until(&nat->real, &run.started);
+	nat_kill(&run);
+	bool dead = real_until(&nat->real, &run.dead);
+	assert_int_equal(setresuid(-1, 0, -1), 0);
+	assert_true(started && dead);
+	assert_int_equal(real_count(nat_mark()), 0);
+	nat_run_done(&run);
+}
+
+static void
+an_image_is_what_the_sandbox_sees(void **state)
+{
+	static const char make[] =
+		"set -e; cd \"$0\"; mkdir -p img/bin img/etc img/lib64 img/opt; "
+		"cp /bin/bash img/bin/; cp /bin/bash img/bin/sh; echo mine > img/etc/issue; "
+		"ldd /bin/bash | grep -o '/[^ ]*' | while read -r f; do "
+		"mkdir -p img/${f%/*}; cp -L $f img/$f; done; chmod -R go+rX img";
+	struct nat *outer = NAT(state);
+	CLEANUP_FREE char *image = mem_printf("%s/img", outer->state);
+	struct nat nat;
+	int status;
+
+	pid_t pid = fork();
+	if (pid == 0) {
+		execl("/bin/bash", "bash", "-c", make, outer->state, (char *)NULL);
+		_exit(127);
+	}
+	waitpid(pid, &status, 0);
+	assert_int_equal(status, 0);
+	assert_int_equal(chmod(outer->state, 0755), 0);
+	if (!nat_start(&nat, &defaults, image) || !nat_probe(&nat) || !nat_open(&nat))
+		fail_msg("%s", nat.error);
+	assert_string_equal(nat.props.image, image);
+	expect(&nat, "read -r x < /etc/issue; echo $x; [ -e /usr/bin/env ] || echo none; "
+		"echo x > f; read -r y < f; echo $y; echo no > /etc/issue", 1,
+		"mine\nnone\nx\nbash: line 2: /etc/issue: Read-only file system\n");
+	nat_stop(&nat);
+	assert_false(nat_start(&nat, &defaults, "/"));
+	assert_non_null(strstr(nat.error, "state"));
+	nat_stop(&nat);
+}
+
+/* What probe_under() starts. */
+static int
+probe_only(bool filtered)
+{
+	struct nat nat;
+
+	if (filtered) {
+		scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ALLOW);
+		if (!ctx || seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM),
+		    SCMP_SYS(unshare), 0) < 0 || seccomp_load(ctx) < 0)
+			return 1;
+		seccomp_release(ctx);
+	}
+	if (!nat_start(&nat, &defaults, NULL)) {
+		puts(nat.error);
+		return 1;
+	}
+	puts(nat_probe(&nat) ? "available" : nat.props.why);
+	nat_stop(&nat);
+	return 0;
+}
+
 /* Root's tests run once more as somebody else. */
 /* The helper, opened by root: the tree may lie where that user cannot look. */
 static int
@@ -594,10 +755,15 @@ main(int argc, char **argv)
 		cmocka_unit_test(refusals_name_cause_and_cure),
 		REAL(binds_are_read_only_unless_said_and_count_in_the_isolation),
 		REAL(limits_hold),
+		REAL(each_kind_of_refusal_names_its_own_cause_and_cure),
+		REAL(root_of_a_namespace_without_our_uid_uses_its_own),
+		REAL(a_gateway_that_gave_up_its_rights_still_kills),
+		REAL(an_image_is_what_the_sandbox_sees),
 		cmocka_unit_test(all_of_this_holds_for_an_ordinary_user),
 	};
 
-	(void)argc;
 	program_argv = argv;
+	if (argc == 2 && strncmp(argv[1], "--probe", 7) == 0)
+		return probe_only(strcmp(argv[1], "--probe-filtered") == 0);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
