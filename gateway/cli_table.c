@@ -3,6 +3,7 @@
 #include "gateway/cli.h"
 #include "gateway/config_cmd.h"
 #include "gateway/doctor.h"
+#include "gateway/gate/check.h"
 #include "gateway/status.h"
 #include "gateway/version.h"
 
@@ -26,6 +27,16 @@ static const struct cli_option json_options[] = {
 	{ NULL, 0, NULL, NULL },
 };
 
+static const struct cli_option gate_check_options[] = {
+	{ "backend", 0, "NAME", "decide as for this backend (default: no isolation)" },
+	{ "json", 0, NULL, "print JSON" },
+	{ "stdin", 0, NULL, "one command a line (\\\\ \\n \\t \\r \\xHH), JSON out" },
+	{ "workspace", 0, "DIR", "the workspace (/home/user/workspace)" },
+	{ "user-home", 0, "DIR", "the home of who runs it (/home/user)" },
+	{ "cwd", 0, "DIR", "where it runs (the workspace)" },
+	{ NULL, 0, NULL, NULL },
+};
+
 const struct cli_command cli_commands[] = {
 	{ "config check", "[FILE]", 0, 1, "Check the configuration.",
 	  check_options, 0, config_check_main },
@@ -39,6 +50,9 @@ const struct cli_command cli_commands[] = {
 	  CLI_HIDDEN | CLI_STANDALONE, config_dump_docs_main },
 	{ "doctor", "", 0, 0, "Try what a start needs; say what is wrong and the cure.",
 	  json_options, CLI_NEEDS_HOME, doctor_main },
+	{ "gate check", "[--] [COMMAND...]", 0, 1000, "Show what the approval gate "
+	  "would decide; nothing runs. Exit status 0 allow, 10 ask, 20 never.",
+	  gate_check_options, CLI_STANDALONE, gate_check_main },
 	{ "status", "", 0, 0, "Show what runs, and what a start would use.",
 	  json_options, 0, status_main },
 	{ "version", "", 0, 0, "Print the version.", NULL,

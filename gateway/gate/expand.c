@@ -83,11 +83,28 @@ put_byte(struct builder *b, char c, bool quoted)
 		put(b, c >= MARK_ANY && c <= MARK_BRACKET ? '\x06' : c);
 }
 
+/* A [ that no ] closes is only a bracket. */
+static void
+settle_brackets(struct builder *b)
+{
+	char *close = b->s ? strrchr(b->s, ']') : NULL;
+	bool glob = false;
+	for (char *p = b->s; p && *p; p++) {
+		if (*p == MARK_BRACKET && (!close || p > close))
+			*p = '[';
+		glob |= *p >= MARK_STAR && *p <= MARK_BRACKET;
+	}
+	if (!glob)
+		b->flags &= ~(unsigned)FIELD_GLOB;
+}
+
 static void
 finish(struct builder *b)
 {
 	if (!b->started)
 		return;
+	if (b->flags & FIELD_GLOB)
+		settle_brackets(b);
 	struct gate_field f = { .s = b->s ? b->s : "", .len = b->len,
 		.flags = b->flags };
 	field_push(b->w, b->list, f);

@@ -21,7 +21,8 @@ struct gate_kind {
 extern const struct gate_kind kinds_plain[], kinds_shell[], kinds_wrap[],
 	kinds_interp[], kinds_text[], kinds_files[], kinds_disk[], kinds_git[],
 	kinds_net[], kinds_proc[], kinds_pkg[], kinds_cloud[], kinds_data[],
-	kinds_find[], kinds_system[], kinds_build[];
+	kinds_find[], kinds_system[], kinds_build[],
+	kinds_fetch[];
 
 /* NULL: no such kind. */
 const struct gate_kind *kind_find(const char *name);
@@ -114,6 +115,10 @@ void rule_sed_script(struct walk *w, const struct gate_field *f);
 void rule_awk_script(struct walk *w, const struct gate_field *f);
 void rule_out_text(struct walk *w, struct gate_cmd *c, const char *s, size_t len);
 bool rule_url_local(const char *url);
+bool rule_is_metadata(const char *url);
+/* What leaves as a part of an address or a name. */
+void rule_check_address(struct walk *w, const struct gate_field *f);
+void rule_ask_sends(struct walk *w, const char *what);
 /* arg: "class|key|why", asked whatever the operands are. */
 void rule_says(struct walk *w, struct gate_cmd *c, const char *arg);
 void rule_build(struct walk *w, struct gate_cmd *c);	/* runs project code */

@@ -93,6 +93,13 @@ operand(const struct gate_cmd *c, size_t n)
 	return NULL;
 }
 
+static bool
+operand_in(const struct gate_cmd *c, size_t n, const char *list)
+{
+	const struct gate_field *f = operand(c, n);
+	return f && word_in(f->s, f->len, list);
+}
+
 static void
 git_push(struct walk *w, const struct gate_cmd *c)
 {
@@ -198,13 +205,10 @@ git_config(struct walk *w, const struct gate_cmd *c)
 	if (wide)
 		LOST(w, "overwrite git configuration",
 			"it changes git's configuration outside the workspace");
-	if (!key || !setting_is_harmless(key->s)) {
-		const char *s = key ? arena_join(w->arena, key->s, "=",
-			value ? value->s : "") : "";
-		if (!setting_is_harmless(s))
-			RUNS(w, "the setting %s can make git run programs",
-				key ? key->s : "");
-	}
+	const char *name = key ? key->s : "", *to = value ? value->s : "";
+	const char *set = arena_join(w->arena, name ? name : "", "=", to ? to : "");
+	if (!setting_is_harmless(name) && !setting_is_harmless(set))
+		RUNS(w, "the setting %s can make git run programs", name);
 }
 
 static void
@@ -270,8 +274,7 @@ git_lossy(struct walk *w, struct gate_cmd *c, const char *sub)
 		LOST(w, "git discards changes", "it throws changes away");
 	if (word_in(sub, strlen(sub), "filter-branch filter-repo replace"))
 		LOST(w, "git history rewrite", "it rewrites the history");
-	if (!strcmp(sub, "reflog") && operand(c, 0) &&
-	    word_in(operand(c, 0)->s, operand(c, 0)->len, "expire delete"))
+	if (!strcmp(sub, "reflog") && operand_in(c, 0, "expire delete"))
 		LOST(w, "git history rewrite", "the way back is deleted");
 	if ((!strcmp(sub, "gc") && has(c, "", "prune aggressive")) ||
 	    !strcmp(sub, "prune") || !strcmp(sub, "prune-packed"))
@@ -284,11 +287,9 @@ git_lossy(struct walk *w, struct gate_cmd *c, const char *sub)
 		LOST(w, "git tag deleted", "a tag is deleted or moved");
 	if (!strcmp(sub, "rm") && has(c, "r", "") && !has(c, "", "cached"))
 		LOST(w, "recursive delete", "it deletes directories");
-	if (!strcmp(sub, "worktree") && operand(c, 0) &&
-	    field_is(operand(c, 0), "remove") && has(c, "f", "force"))
+	if (!strcmp(sub, "worktree") && operand_in(c, 0, "remove") && has(c, "f", "force"))
 		LOST(w, "git discards changes", "a worktree is deleted with its changes");
-	if (!strcmp(sub, "submodule") && operand(c, 0) &&
-	    field_is(operand(c, 0), "deinit"))
+	if (!strcmp(sub, "submodule") && operand_in(c, 0, "deinit"))
 		LOST(w, "git discards changes", "a submodule is emptied");
 	if (!strcmp(sub, "rebase") && has(c, "i", "interactive root") &&
 	    has(c, "", "root"))

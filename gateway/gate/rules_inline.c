@@ -266,7 +266,7 @@ other_word(struct inline_scan *p, const char *lang, const char *s, size_t n,
 	} lists[] = { { "node", node_allowed }, { "perl", perl_allowed },
 		{ "ruby", ruby_allowed }, { "php", php_allowed },
 		{ "lua", lua_allowed } };
-	bool variable = strchr("$@%", before) != NULL &&
+	bool variable = before && strchr("$@%", before) &&
 		(!strcmp(lang, "perl") || !strcmp(lang, "php"));
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
 		if (!strcmp(lang, lists[i].lang) && !variable &&

@@ -331,7 +331,7 @@ rule_editor(struct walk *w, struct gate_cmd *c, const char *arg)
 	bool emacs = strcmp(c->name, "emacs") == 0;
 	if (c->in.present && !c->in.heredoc)
 		ask_runs(w, c->name, "commands from its input");
-	opts_init(&o, c, arg, "cmd eval load execute batch");
+	opts_init(&o, c, arg, "cmd eval load execute");
 	while ((k = opts_next(&o)) != OPT_END) {
 		bool code = k == 'c' || k == 'S' || k == 's' || k == 'u' ||
 			(k == OPT_LONG && !emacs && opts_long(&o, "cmd", 3));
@@ -400,7 +400,7 @@ const struct gate_kind kinds_text[] = {
 	{ "vim vi nvim view vimdiff gvim rvim ex emacs emacsclient nano pico micro "
 	  "helix hx kak joe mcedit code", rule_editor, "c:S:s:u:T:" },
 	{ "ed red", rule_ed, "p:" },
-	{ "clang-format astyle indent uncrustify shfmt stylua taplo dprint "
+	{ "clang-format astyle indent uncrustify shfmt stylua gofmt taplo dprint "
 	  "prettierd yapf autopep8 isort gofumpt goimports rustfmt nixfmt "
 	  "google-java-format ktlint swiftformat cmake-format pandoc asciidoctor "
 	  "markdown groff troff pdflatex xelatex lualatex latexmk latex bibtex "

@@ -427,7 +427,7 @@ const struct gate_kind kinds_wrap[] = {
 	{ "strace ltrace dtruss", rule_peel,
 	  "+e:o:p:s:u:E:a:b:I:O:S:P:X:|output expr trace attach" },
 	{ "valgrind heaptrack perf-record", rule_peel, "+|log-file" },
-	{ "perf", rule_peel, "+e:o:p:r:F:C:|event output||1" },
+	{ "perf", rule_peel, "+e:o:p:r:F:C:|event output|1" },
 	{ "numactl", rule_peel, "+N:m:i:C:p:|cpunodebind membind interleave" },
 	{ "choom", rule_peel, "+n:p:|adjust pid" },
 	{ "prlimit", rule_peel, "+p:|pid" },

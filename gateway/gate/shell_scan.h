@@ -39,7 +39,27 @@ struct sh_word *scan_word(struct sh_scan *p, enum sh_word_mode mode);
 /* Text with expansions but no quotes of its own, e.g. an array's index. */
 struct sh_word *scan_until(struct sh_scan *p, const char *stop);
 struct sh_word *scan_arith(struct sh_scan *p);	/* up to and with "))" */
+struct sh_word *scan_body(struct sh_scan *p, const char *body, size_t len,
+	bool quoted);
+/* A redirection at pos with its descriptor; NULL if there is none. */
+struct sh_redir *scan_redir(struct sh_scan *p);
 void scan_heredocs(struct sh_scan *p);	/* bodies, after a newline */
+
+/* After $' up to and with the closing quote. */
+const char *scan_ansi_quote(struct sh_scan *p, size_t *ret_len);
+
+/* ---- commands ---- */
+struct sh_node *scan_node(struct sh_scan *p, enum sh_node_type type);
+bool scan_at_reserved(const struct sh_scan *p, const char *word);
+bool scan_accept(struct sh_scan *p, const char *word);
+void scan_expect(struct sh_scan *p, const char *word);
+void scan_newlines(struct sh_scan *p);
+struct sh_node *scan_command(struct sh_scan *p);
+struct sh_node *scan_compound(struct sh_scan *p);	/* NULL: none starts here */
+/* Length of "name ()" at pos, 0 if there is none. */
+size_t scan_function_head(const struct sh_scan *p, size_t *ret_name);
+struct sh_node *scan_function(struct sh_scan *p, size_t name_start,
+	size_t name_end);
 
 /* The commands up to an unquoted stop: ')' or NUL for the end of the text. */
 struct sh_node *scan_list(struct sh_scan *p, char stop);

@@ -1,9 +1,7 @@
 /* Words: quoting, expansions and what nests in them. See shell_scan.h. */
 #include <ctype.h>
-#include <stdint.h>
 #include <string.h>
 
-#include "base/utf8.h"
 #include "gateway/gate/shell_scan.h"
 
 static struct sh_part *scan_dollar(struct sh_scan *p, bool quoted);
@@ -89,73 +87,6 @@ part_text(struct sh_scan *p, const char *s, size_t len, bool quoted)
 	part->len = len;
 	p->steps += len;
 	return part;
-}
-
-/* One escape of $'...' at p->pos (after the backslash); appends to out. */
-static size_t
-ansi_escape(struct sh_scan *p, char *out)
-{
-	static const char from[] = "abeEfnrtv\\'\"?";
-	static const char to[] = "\a\b\033\033\f\n\r\t\v\\'\"?";
-	char c = scan_peek(p, 0);
-	const char *at = c ? strchr(from, c) : NULL;
-	if (at) {
-		p->pos++;
-		out[0] = to[at - from];
-		return 1;
-	}
-	size_t max = c == 'x' ? 2 : c == 'u' ? 4 : c == 'U' ? 8 : 0;
-	uint32_t v = 0;
-	if (max > 0 && isxdigit((unsigned char)scan_peek(p, 1))) {
-		p->pos++;
-		for (; max > 0 && isxdigit((unsigned char)scan_peek(p, 0)); max--) {
-			char d = (char)tolower((unsigned char)p->s[p->pos++]);
-			v = v * 16 + (uint32_t)(d <= '9' ? d - '0' : d - 'a' + 10);
-		}
-		if (c != 'x')
-			return utf8_encode(v, out);
-		out[0] = (char)v;
-		return 1;
-	}
-	if (c >= '0' && c <= '7') {
-		for (max = 3; max > 0 && scan_peek(p, 0) >= '0' &&
-		    scan_peek(p, 0) <= '7'; max--)
-			v = v * 8 + (uint32_t)(p->s[p->pos++] - '0');
-		out[0] = (char)v;
-		return 1;
-	}
-	if (c == 'c' && p->pos + 1 < p->len) {
-		out[0] = (char)(p->s[p->pos + 1] & 0x1f);
-		p->pos += 2;
-		return 1;
-	}
-	out[0] = '\\';
-	return 1;
-}
-
-/* After $' up to the closing quote. */
-static struct sh_part *
-scan_ansi_quote(struct sh_scan *p)
-{
-	size_t start = p->pos, n = 0;
-	while (p->pos < p->len && p->s[p->pos] != '\'')
-		p->pos += p->s[p->pos] == '\\' ? 2 : 1;
-	if (p->pos >= p->len) {
-		scan_fail(p, "a quote that is never closed");
-		return part_text(p, "", 0, true);
-	}
-	size_t end = p->pos;
-	char *out = arena_alloc(p->arena, end - start + 8);
-	for (p->pos = start; p->pos < end;) {
-		char c = p->s[p->pos++];
-		if (c == '\\')
-			n += ansi_escape(p, out + n);
-		else
-			out[n++] = c;
-	}
-	p->pos = end + 1;
-	const char *nul = memchr(out, '\0', n);	/* Bash cuts there */
-	return part_text(p, out, nul ? (size_t)(nul - out) : n, true);
 }
 
 static struct sh_part *
@@ -470,8 +401,10 @@ scan_dollar(struct sh_scan *p, bool quoted)
 		return part;
 	}
 	if (!quoted && c == '\'') {
+		size_t len;
 		p->pos++;
-		return scan_ansi_quote(p);
+		const char *s = scan_ansi_quote(p, &len);
+		return part_text(p, s, len, true);
 	}
 	if (!quoted && c == '"')
 		return part_text(p, p->s + p->pos, 0, false);
@@ -510,44 +443,14 @@ scan_word(struct sh_scan *p, enum sh_word_mode mode)
 	return w->parts || w->end > w->start ? w : NULL;
 }
 
-/* The body of one here-document; p->pos is at the start of its first line. */
-static void
-heredoc_body(struct sh_scan *p, struct sh_heredoc *h)
+/* A here-document's body as a word. */
+struct sh_word *
+scan_body(struct sh_scan *p, const char *body, size_t len, bool quoted)
 {
-	size_t n = 0;
-	size_t start = p->pos;
-	bool found = false;
-	while (p->pos < p->len && !found) {
-		const char *nl = memchr(p->s + p->pos, '\n', p->len - p->pos);
-		size_t end = nl ? (size_t)(nl - p->s) : p->len;
-		size_t from = p->pos;
-		while (h->strip_tabs && from < end && p->s[from] == '\t')
-			from++;
-		found = end - from == h->delim_len &&
-			memcmp(p->s + from, h->delim, h->delim_len) == 0;
-		if (!found)
-			n = end + (nl ? 1 : 0) - start;
-		p->steps += end - p->pos + 1;
-		p->pos = nl ? end + 1 : end;
-	}
-	if (!found) {
-		scan_fail(p, "a here-document that is never closed");
-		return;
-	}
-	size_t len = 0;
-	char *body = arena_alloc(p->arena, n + 1);
-	bool line_start = true;
-	for (size_t i = start; i < start + n; i++) {
-		if (h->strip_tabs && line_start && p->s[i] == '\t')
-			continue;
-		line_start = p->s[i] == '\n';
-		body[len++] = p->s[i];
-	}
 	struct sh_word *w = arena_alloc(p->arena, sizeof(*w));
-	h->redir->target = w;
-	if (h->redir->quoted) {
+	if (quoted) {
 		w->parts = part_text(p, body, len, true);
-		return;
+		return w;
 	}
 	struct sh_scan inner = { .s = body, .len = len, .depth = p->depth,
 		.arena = p->arena };
@@ -556,13 +459,5 @@ heredoc_body(struct sh_scan *p, struct sh_heredoc *h)
 	p->commands += inner.commands;
 	if (inner.error)
 		scan_fail(p, inner.error);
-}
-
-void
-scan_heredocs(struct sh_scan *p)
-{
-	struct sh_heredoc *h = p->heredocs;
-	p->heredocs = NULL;
-	for (; h && !p->error; h = h->next)
-		heredoc_body(p, h);
+	return w;
 }

@@ -45,7 +45,7 @@ var_forget_since(struct walk *w, const struct walk_var *old)
 	const struct walk_var *end = w->vars;
 	for (const struct walk_var *v = end; v && v != old; v = v->next) {
 		const struct walk_var *now = var_get(w, v->name, strlen(v->name));
-		if (now->known)
+		if (now && now->known)
 			var_set(w, v->name, NULL);
 		if (w->stop)
 			return;
