@@ -151,7 +151,8 @@ chat_own(struct chat *chat, struct cli_ctx *ctx)
 
 	if (status >= 0)
 		return status;
-	chat->desk = desk_open(chat->parts.loop, &ctx->home, &chat->hub, &err);
+	chat->desk = desk_open(chat->parts.loop, &ctx->home, &chat->hub,
+	    chat->parts.store, &err);
 	if (!chat->desk)
 		cli_complain("other commands can't reach this chat: %s", err.text);
 	chat->parts.console = hub_console_opts(&chat->hub);

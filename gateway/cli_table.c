@@ -2,8 +2,7 @@
 #include "base/mem.h"
 #include "gateway/cli.h"
 #include "gateway/config_cmd.h"
-#include "gateway/doctor.h"
-#include "gateway/gate/check.h"
+#include "gateway/sessions_cmd.h"
 #include "gateway/status.h"
 #include "gateway/version.h"
 
@@ -27,13 +26,26 @@ static const struct cli_option json_options[] = {
 	{ NULL, 0, NULL, NULL },
 };
 
-static const struct cli_option gate_check_options[] = {
-	{ "backend", 0, "NAME", "decide as for this backend (default: no isolation)" },
-	{ "json", 0, NULL, "print JSON" },
-	{ "stdin", 0, NULL, "one command a line (\\\\ \\n \\t \\r \\xHH), JSON out" },
-	{ "workspace", 0, "DIR", "the workspace (/home/user/workspace)" },
-	{ "user-home", 0, "DIR", "the home of who runs it (/home/user)" },
-	{ "cwd", 0, "DIR", "where it runs (the workspace)" },
+static const struct cli_option list_options[] = {
+	{ "limit", 'n', "N", "how many (20)" },
+	{ "json", 0, NULL, "print one JSON object a line" },
+	{ NULL, 0, NULL, NULL },
+};
+
+static const struct cli_option export_options[] = {
+	{ "format", 0, "FORM", "jsonl (one message a line) or md" },
+	{ "output", 'o', "FILE", "a new file instead of standard output" },
+	{ NULL, 0, NULL, NULL },
+};
+
+static const struct cli_option yes_options[] = {
+	{ "yes", 'y', NULL, "do not ask" },
+	{ NULL, 0, NULL, NULL },
+};
+
+static const struct cli_option prune_options[] = {
+	{ "older-than", 0, "DAYS", "days without a message (90)" },
+	{ "yes", 'y', NULL, "do not ask" },
 	{ NULL, 0, NULL, NULL },
 };
 
@@ -48,11 +60,21 @@ const struct cli_command cli_commands[] = {
 	{ "config dump-docs", "yaml|env|man|defaults|bash", 1, 1,
 	  "Print documentation made from the table of keys.", NULL,
 	  CLI_HIDDEN | CLI_STANDALONE, config_dump_docs_main },
-	{ "doctor", "", 0, 0, "Try what a start needs; say what is wrong and the cure.",
-	  json_options, CLI_NEEDS_HOME, doctor_main },
-	{ "gate check", "[--] [COMMAND...]", 0, 1000, "Show what the approval gate "
-	  "would decide; nothing runs. Exit status 0 allow, 10 ask, 20 never.",
-	  gate_check_options, CLI_STANDALONE, gate_check_main },
+	{ "sessions list", "", 0, 0, "List conversations, newest first.",
+	  list_options, 0, sessions_list_main },
+	{ "sessions show", "SESSION", 1, 1, "Print a conversation. SESSION is an "
+	  "id or its beginning, a title, or a session key.",
+	  json_options, 0, sessions_show_main },
+	{ "sessions export", "SESSION", 1, 1, "Write a conversation out.",
+	  export_options, 0, sessions_export_main },
+	{ "sessions search", "WORDS...", 1, 100, "Find words in conversations, in "
+	  "any language.", list_options, 0, sessions_search_main },
+	{ "sessions rename", "SESSION [TITLE...]", 1, 100, "Give a conversation "
+	  "a title, or none.", NULL, 0, sessions_rename_main },
+	{ "sessions delete", "SESSION...", 1, 100, "Erase conversations.",
+	  yes_options, 0, sessions_delete_main },
+	{ "sessions prune", "", 0, 0, "Erase conversations that are old.",
+	  prune_options, 0, sessions_prune_main },
 	{ "status", "", 0, 0, "Show what runs, and what a start would use.",
 	  json_options, 0, status_main },
 	{ "version", "", 0, 0, "Print the version.", NULL,

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "gateway/owner.h"
+#include "gateway/session_edit.h"
 
 #define LOOK_MS 20
 #define NAME_MAX_BYTES 64
@@ -11,6 +12,7 @@
 struct desk {
 	struct loop *loop;
 	struct hub *hub;
+	struct store *store;
 	struct owner *owner;
 };
 
@@ -173,19 +175,36 @@ status_start(void *arg, struct owner_call *call, const struct json *req)
 	    gateway_status(desk->hub->gateway) : NULL, true);
 }
 
+static void
+sessions_start(void *arg, struct owner_call *call, const struct json *req)
+{
+	struct desk *desk = arg;
+
+	session_edit_call(desk->loop, desk->store, call, req);
+}
+
+static void
+sessions_gone(void *arg, struct owner_call *call)
+{
+	(void)arg;
+	session_edit_gone(call);
+}
+
 static const struct owner_handler handlers[] = {
 	{ "chat", chat_start, chat_input, chat_gone },
+	{ "sessions", sessions_start, NULL, sessions_gone },
 	{ "status", status_start, NULL, NULL },
 };
 
 struct desk *
 desk_open(struct loop *loop, const struct home *home, struct hub *hub,
-    struct err *err)
+    struct store *store, struct err *err)
 {
 	struct desk *desk = mem_alloc(sizeof(*desk));
 
 	desk->loop = loop;
 	desk->hub = hub;
+	desk->store = store;
 	desk->owner = owner_listen(loop, home, handlers, ARRAY_LEN(handlers),
 	    desk, err);
 	if (!desk->owner)

@@ -9,11 +9,12 @@
 #include "base/loop.h"
 #include "gateway/home.h"
 #include "gateway/hub.h"
+#include "store/store.h"
 
 struct desk;
 
 struct desk *desk_open(struct loop *loop, const struct home *home,
-	struct hub *hub, struct err *err);
+	struct hub *hub, struct store *store, struct err *err);
 void desk_close(struct desk **desk);
 
 #endif

@@ -147,7 +147,8 @@ serve_own(struct serve *sv, struct cli_ctx *ctx)
 		return status;
 	struct loop *loop = sv->parts.loop;
 
-	sv->desk = desk_open(loop, &ctx->home, &sv->hub, &err);
+	sv->desk = desk_open(loop, &ctx->home, &sv->hub, sv->parts.store,
+	    &err);
 	if (!sv->desk)
 		log_error("gateway", NULL, "other commands can't reach this "
 		    "process: %s", err.text);

@@ -48,6 +48,9 @@ int q_run_newest(const struct q *q, const struct q_session *s,
 	struct q_run *ret, struct err *err);
 int q_run_end(const struct q *q, int64_t run, const char *state,
 	const char *outcome, msec_t now, struct err *err);
+/* As store_reset. */
+int q_session_reset(const struct q *q, struct job *job, int64_t session,
+	msec_t now, struct err *err);
 
 /* q_claim.c */
 /* The session has something that wants an answer. origin: NULL keeps it. */

@@ -240,18 +240,43 @@ stop_run(struct job *job, const struct q *q, struct err *err)
 }
 
 static int
+session_reset(const struct q *q, struct job *job, struct q_session *s,
+	msec_t now, struct err *err)
+{
+	if (session_stop(q, job, s, now, err) == -1 ||
+	    db_run(q->db, err, "UPDATE conversation SET ended_at = ?,"
+	    " end_reason = 'reset' WHERE id = ?",
+	    DB_I(now), DB_I(s->conversation)) == -1)
+		return -1;
+	return q_conversation_start(q, job, s->id, now, s, err);
+}
+
+int
+q_session_reset(const struct q *q, struct job *job, int64_t session,
+	msec_t now, struct err *err)
+{
+	struct db_rows *rows = db_query(q->db, err,
+	    "SELECT session_key FROM session WHERE id = ?", DB_I(session));
+	struct q_session s;
+	int rc = rows ? db_next(rows, err) : -1;
+
+	if (rc != 1)
+		return rc;
+	const char *key = job_keep(job, db_col_text(rows, 0));
+	db_end(rows);
+	rc = q_session_find(q, job, key, &s, err);
+	return rc == 1 ? session_reset(q, job, &s, now, err) : rc;
+}
+
+static int
 reset_run(struct job *job, const struct q *q, struct err *err)
 {
 	struct stop_job *st = (struct stop_job *)job;
 	struct q_session s = { .session_id = "" };
 	int rc = q_session_find(q, job, st->key, &s, err);
 
-	if (rc == 1 && (session_stop(q, job, &s, st->now, err) == -1 ||
-	    db_run(q->db, err, "UPDATE conversation SET ended_at = ?,"
-	    " end_reason = 'reset' WHERE id = ?",
-	    DB_I(st->now), DB_I(s.conversation)) == -1 ||
-	    q_conversation_start(q, job, s.id, st->now, &s, err) == -1))
-		rc = -1;
+	if (rc == 1)
+		rc = session_reset(q, job, &s, st->now, err);
 	if (rc == -1)
 		return -1;
 	job->json = json_object();

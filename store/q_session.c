@@ -131,49 +131,6 @@ q_list(struct db_rows *rows, const struct q_col *cols, size_t ncols,
 	return rc;
 }
 
-static int
-sessions_list(const struct q *q, size_t max, struct json *array, struct err *err)
-{
-	static const struct q_col cols[] = {
-		{ "session_key", false, false }, { "session_id", false, false },
-		{ "title", false, false }, { "origin", false, true },
-		{ "generation", true, false }, { "created_at", true, false },
-		{ "updated_at", true, false }, { "messages", true, false },
-	};
-
-	return q_list(db_query(q->db, err, "SELECT s.session_key, c.session_id,"
-	    " c.title, s.origin, s.generation, s.created_at, s.updated_at,"
-	    " (SELECT count(*) FROM transcript t WHERE t.conversation = c.id)"
-	    " FROM session s JOIN conversation c ON c.id = s.conversation"
-	    " WHERE s.profile = ? ORDER BY s.updated_at DESC LIMIT ?",
-	    DB_S(q->profile), DB_I(max)), cols, ARRAY_LEN(cols), array, err);
-}
-
-struct list_job {
-	struct job job;
-	size_t max;
-};
-
-static int
-sessions_run(struct job *job, const struct q *q, struct err *err)
-{
-	job->json = json_array();
-	return sessions_list(q, ((struct list_job *)job)->max, job->json, err);
-}
-
-struct op *
-store_sessions(struct store *store, size_t max, store_json_cb *cb, void *arg)
-{
-	static const struct job_type type = {
-		.name = "list sessions", .flags = JOB_ASIDE,
-		.result = JOB_JSON, .run = sessions_run,
-	};
-	struct list_job *l = job_new(store, &type, sizeof(*l));
-
-	l->max = max < JOB_ROWS_MAX ? max : JOB_ROWS_MAX;
-	return job_submit_json(&l->job, cb, arg);
-}
-
 /* Each count runs over a partial index: what is open, never what is stored. */
 static int
 summary_run(struct job *job, const struct q *q, struct err *err)
@@ -200,9 +157,7 @@ summary_run(struct job *job, const struct q *q, struct err *err)
 	    DB_S(q->profile)), cols, ARRAY_LEN(cols), rows, err) == -1)
 		return -1;
 	job->json = json_clone(json_at(rows, 0));
-	struct json *newest = json_array();
-	json_set_take(job->json, "newest", newest);
-	return sessions_list(q, 10, newest, err);
+	return 0;
 }
 
 struct op *

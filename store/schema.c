@@ -44,6 +44,8 @@ static const char version_1[] =
 " session INTEGER NOT NULL REFERENCES session(id), title TEXT,"
 " created_at INTEGER NOT NULL, ended_at INTEGER, end_reason TEXT);"
 "CREATE INDEX conversation_session ON conversation(session);"
+"CREATE INDEX conversation_title ON conversation(title COLLATE NOCASE)"
+" WHERE title IS NOT NULL;"
 
 /* state: open, finished, cancelled, stopped; answer: group of its chunks */
 "CREATE TABLE run(id INTEGER PRIMARY KEY,"

@@ -264,9 +264,48 @@ struct op *store_meta_get(struct store *store, const char *key,
 struct op *store_meta_set(struct store *store, const char *key,
 	const char *value, store_cb *cb, void *arg);
 
-/* Counts and newest sessions for status: {sessions, inbox_waiting, ...}. */
+/* Counts for status: {sessions, inbox_waiting, ...}. */
 struct op *store_summary(struct store *store, store_json_cb *cb, void *arg);
-struct op *store_sessions(struct store *store, size_t max, store_json_cb *cb,
-	void *arg);
+
+/* ---- conversations: for a person who looks, searches, tidies up ------------- */
+
+/*
+ * By session id, by an unambiguous beginning of one, by title (whatever its
+ * case in ASCII), or by session key (its current one).  res {session_id,
+ * session_key, title, origin, created_at, updated_at, messages, current}.
+ * ERR_NOT_FOUND; ERR_INVALID: several fit, the text names some.
+ */
+struct op *store_conversation(struct store *store, const char *ref,
+	store_json_cb *cb, void *arg);
+/* The same for all, newest first; before: a res.next of the call before, or 0.
+ * res {list, next}: next is 0 at the end. */
+struct op *store_conversations(struct store *store, int64_t before, size_t max,
+	store_json_cb *cb, void *arg);
+/* Entries in order from a place: "" at first, then res.next.  res {entries,
+ * next}: next is "" at the end.  A transcript is never held whole. */
+struct op *store_conversation_read(struct store *store, const char *session_id,
+	const char *from, size_t max, store_json_cb *cb, void *arg);
+/*
+ * Looks through a slice of all entries, newest first, for words as they are
+ * written (any language; capitals of ASCII letters do not matter).  res
+ * {matches: [{session_id, title, role, at, text}], next}: next 0 at the end.
+ */
+struct op *store_search(struct store *store, const char *words, int64_t before,
+	store_json_cb *cb, void *arg);
+
+/* title "": none. ERR_EXISTS: another conversation has it. */
+struct op *store_conversation_rename(struct store *store,
+	const char *session_id, const char *title, store_cb *cb, void *arg);
+/*
+ * Erases a slice of the words; res {done}: call again until true.  Of a
+ * session's current conversation: first as store_reset; if a run of it is open
+ * ERR_UNAVAILABLE, unless even_open.
+ */
+struct op *store_conversation_erase(struct store *store, const char *session_id,
+	bool even_open, msec_t now_wall, store_json_cb *cb, void *arg);
+/* One with no entry since `before` and nothing open: res {session_id,
+ * updated_at}, or null. */
+struct op *store_conversation_idle(struct store *store, msec_t before,
+	store_json_cb *cb, void *arg);
 
 #endif

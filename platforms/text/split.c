@@ -294,40 +294,29 @@ next_boundary(const struct split *sp, size_t at)
 	return at;
 }
 
-/*
- * The largest `to` that fits (or nearly: a sixty-fourth of the limit may stay
- * unused), as far as cost rises with length; from if none.  Composing is what
- * takes time, so the next guess goes by what the last one cost per byte.
- */
+/* The largest `to` that fits, as far as cost rises with length; from if none. */
 static size_t
 largest_fit(struct split *sp, size_t from,
 	size_t (*fn)(struct split *, size_t, size_t))
 {
-	size_t lo = from;		/* fits */
+	size_t lo = from;
 	size_t hi = sp->len - from > sp->limit * 4 ? from + sp->limit * 4 + 1 :
-		sp->len + 1;		/* does not */
-	size_t guess = from + sp->limit;
+		sp->len + 1;
 
-	for (unsigned i = 1; hi - lo > 1; i++) {
-		size_t mid = guess > lo && guess < hi && i % 4 ? guess :
-			lo + (hi - lo) / 2;
+	while (hi - lo > 1) {
+		size_t mid = lo + (hi - lo) / 2;
 
 		while (mid > lo && !on_boundary(sp, mid))
 			mid--;
-		if (mid == lo) {	/* between lo and the guess starts no character */
+		if (mid == lo) {	/* between lo and hi starts no character */
 			mid = next_boundary(sp, lo);
 			if (mid >= hi)
 				break;
 		}
-		size_t cost = fn(sp, from, mid);
-		if (cost <= sp->limit) {
+		if (fn(sp, from, mid) <= sp->limit)
 			lo = mid;
-			if (cost >= sp->limit - sp->limit / 64)
-				break;
-		} else {
+		else
 			hi = mid;
-		}
-		guess = from + (mid - from) * sp->limit / (cost ? cost : 1);
 	}
 	return lo;
 }

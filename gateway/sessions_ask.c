@@ -1,0 +1,60 @@
+#include "gateway/sessions_ask.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+int
+sessions_ask_open(struct sessions_ask *ask, const struct home *home,
+	bool read_only, struct err *err)
+{
+	CLEANUP_FREE char *path = home_path(home, "state.db");
+	struct store_opts opts = {
+		.path = path, .profile = HOME_PROFILE, .read_only = read_only,
+	};
+
+	*ask = (struct sessions_ask){ .loop = NULL };
+	if (access(path, F_OK) < 0 && errno == ENOENT)
+		return err_set(err, ERR_NOT_FOUND, "there are no sessions yet: "
+			"%s does not exist", path);
+	ask->loop = loop_new();
+	ask->store = store_open(ask->loop, &opts, err);
+	if (ask->store)
+		return 0;
+	loop_free(&ask->loop);
+	return -1;
+}
+
+void
+sessions_ask_close(struct sessions_ask *ask)
+{
+	json_free(&ask->res);
+	if (ask->store)
+		store_close(&ask->store);
+	if (ask->loop)
+		loop_free(&ask->loop);
+}
+
+void
+sessions_on_answer(void *arg, const struct json *res, const struct err *err)
+{
+	struct sessions_ask *ask = arg;
+
+	json_free(&ask->res);
+	ask->res = res ? json_clone(res) : NULL;
+	ask->failed = err != NULL;
+	if (err)
+		ask->err = *err;
+	loop_stop(ask->loop);
+}
+
+int
+sessions_ask_wait(struct sessions_ask *ask)
+{
+	if (loop_run(ask->loop) < 0) {
+		ask->failed = true;
+		err_set(&ask->err, ERR_IO, "waiting for the database failed");
+	}
+	return ask->failed ? -1 : 0;
+}
