@@ -57,7 +57,7 @@ const struct cli_command cli_commands[] = {
 	{ "config set", "KEY VALUE...", 2, 1001, "Write one key; comments and the "
 	  "rest of the file stay. A secret is read: give - and standard input.",
 	  NULL, CLI_NEEDS_HOME, config_set_main },
-	{ "config dump-docs", "yaml|env|man|defaults|bash", 1, 1,
+	{ "config dump-docs", "yaml|env|man|defaults|backends|bash", 1, 1,
 	  "Print documentation made from the table of keys.", NULL,
 	  CLI_HIDDEN | CLI_STANDALONE, config_dump_docs_main },
 	{ "sessions list", "", 0, 0, "List conversations, newest first.",

@@ -98,6 +98,6 @@ config_dump_docs_main(struct cli_ctx *ctx)
 		cli_help_completion(stdout);
 		return CLI_OK;
 	}
-	cli_complain("expected yaml, env, man, defaults or bash");
+	cli_complain("expected yaml, env, man, defaults, backends or bash");
 	return CLI_USAGE;
 }

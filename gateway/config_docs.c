@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "gateway/config_table.h"
 #include "gateway/config_value.h"
+#include "gateway/override.h"
 
 /* "`whole number from 1 to 5`, default 3" without the article. */
 static void
@@ -200,6 +201,7 @@ config_docs_print(FILE *out, const char *what)
 		{ "env", print_env },
 		{ "man", print_man },
 		{ "defaults", print_defaults },
+		{ "backends", override_print_docs },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(docs); i++)

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* what: "yaml", "env", "man" or "defaults"; false if it is none of them. */
+/* what: "yaml", "env", "man", "defaults" or "backends"; false if it is none of them. */
 bool config_docs_print(FILE *out, const char *what);
 
 #endif

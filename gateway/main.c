@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/child.h"
@@ -50,6 +51,23 @@ set_log_level(const struct cli_ctx *ctx)
 	return -1;
 }
 
+/*
+ * Processes of our own user (commands of backend local) can't read our memory
+ * or environment.  LeakSanitizer couldn't either.
+ */
+#ifdef __SANITIZE_ADDRESS__
+static void
+hide_memory(void)
+{
+}
+#else
+static void
+hide_memory(void)
+{
+	(void)prctl(PR_SET_DUMPABLE, 0);
+}
+#endif
+
 /* Before threads and secrets: what it inherits, its children might see. */
 static int
 start_launcher(struct cli_ctx *ctx)
@@ -86,6 +104,7 @@ prepare(struct cli_ctx *ctx)
 			ctx->home.dir);
 	if (!(needs & CLI_NEEDS_CONFIG))
 		return set_log_level(ctx);
+	hide_memory();
 	report_init(&rep);
 	ctx->config = cli_load_config(ctx, NULL, &rep);
 	cli_print_report(&rep, false);

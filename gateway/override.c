@@ -210,3 +210,30 @@ override_line(const struct override *o)
 	return mem_printf("Gateway terminal backend override: %s (image: %s)",
 		o->backend, *o->image ? o->image : "default");
 }
+
+void
+override_print_docs(FILE *out)
+{
+	static const struct { const char *form, *def; } forms[] = {
+		[IMAGE_NONE] = { "none: gateway.sandbox_image is refused", "" },
+		[IMAGE_DIR] = { "absolute path of an unpacked root file system",
+			"the host's own system, read-only" },
+		[IMAGE_NAME] = { "name of an image", "the backend's own" },
+	};
+
+	fputs("# Backends\n\nMade by `gatehouse config dump-docs backends`; don't "
+		"edit.\n\nWhere commands of sessions that come from a platform run: "
+		"`gateway.terminal_backend`,\nelse `terminal.backend`, else "
+		"`TERMINAL_ENV`, else `native`. `local` counts for them only\nfrom "
+		"`gateway.terminal_backend`; elsewhere it means the operator's own "
+		"console.\nThe image: `gateway.sandbox_image`, else "
+		"`terminal.<backend>_image`, else\n`TERMINAL_<BACKEND>_IMAGE`, else the "
+		"default. Idle end: `gateway.sandbox_lifetime`,\nelse "
+		"`terminal.lifetime_seconds`, else 300 seconds; 0 means never.\n\n"
+		"| Backend | In this version | Form of an image | Default |\n"
+		"|---|---|---|---|\n", out);
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		fprintf(out, "| `%s` | %s | %s | %s |\n", known[i].name,
+			is_built(known[i].name) ? "yes" : "no",
+			forms[known[i].image].form, forms[known[i].image].def);
+}

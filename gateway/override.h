@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "gateway/config.h"
 #include "gateway/report.h"
@@ -44,6 +45,8 @@ int override_decide(const struct override_in *in, struct override *ret,
 	struct report *rep);
 int override_resolve(const struct config *cfg, struct override *ret,
 	struct report *rep);
+/* Table for the documentation: backend, form of its image, default. */
+void override_print_docs(FILE *out);
 /* "Gateway terminal backend override: B (image: I)"; caller frees. */
 char *override_line(const struct override *o);
 /* For help and messages: "native, local" and "docker, podman, ...". */

@@ -12,28 +12,10 @@
 #include "gateway/owner_client.h"
 #include "gateway/owner_path.h"
 #include "gateway/override.h"
+#include "gateway/policy.h"
 #include "gateway/version.h"
 
 #define ANSWER_MS 5000
-
-/* "nobody", "everybody" or how many; ids are no business of a status. */
-static char *
-who_may_talk(const struct config *cfg)
-{
-	struct config_people people;
-	size_t n = 0;
-	bool all;
-
-	config_people_init(&people, cfg);
-	all = people.allow_all;
-	for (; people.users[n]; n++)
-		all = all || strcmp(people.users[n], "*") == 0;
-	config_people_done(&people);
-	if (all)
-		return mem_str("everybody");
-	return n ? mem_printf("%zu user id%s", n, n == 1 ? "" : "s") :
-		mem_str("nobody");
-}
 
 static const char *
 model_text(const struct config_model *m)
@@ -83,9 +65,11 @@ config_json(struct cli_ctx *ctx, struct report *rep)
 	json_set_str(j, "model", model_text(&model));
 	json_set_str(j, "model_name", model.name);
 	json_set_bool(j, "telegram", config_telegram_on(cfg));
-	CLEANUP_FREE char *who = who_may_talk(cfg);
-	json_set_str(j, "who_may_talk", who);
+	CLEANUP_FREE char *people = policy_people(cfg);
+	CLEANUP_FREE char *line = policy_line(cfg, &where);
+	json_set_str(j, "who_may_talk", people);
 	json_set_str(j, "approvals", cfg->approvals.mode);
+	json_set_str(j, "policy", line);
 	json_set_take(j, "sandbox", sandbox_json(&where));
 	config_free(&cfg);
 	return j;
@@ -127,9 +111,9 @@ print_config(const struct json *c)
 		json_get_bool(c, "exists", false) ? "" : " (absent: defaults)");
 	printf("model: %s%s%s\n", name, *name ? " at " : "",
 		json_get_str(c, "model", ""));
-	printf("telegram: %s; %s may talk\n",
+	printf("telegram: %s\npolicy: %s\n",
 		json_get_bool(c, "telegram", false) ? "on" : "off",
-		json_get_str(c, "who_may_talk", ""));
+		json_get_str(c, "policy", ""));
 	printf("sessions run commands in: %s (image: %s; idle end: %" PRId64
 		" s)%s\n", json_get_str(s, "backend", ""), *image ? image : "default",
 		json_get_int(s, "lifetime_s", 0),

@@ -26,6 +26,7 @@ same() {
 
 same yaml docs/gatehouse.yaml.example
 same env docs/environment.md
+same backends docs/backends.md
 same man docs/gatehouse.yaml.5
 same bash contrib/gatehouse.bash
 
