@@ -81,8 +81,8 @@ helper_path(struct err *err)
 struct launcher *
 launcher_start(const char *helper, struct err *err)
 {
-	union { const char *in[3]; char *out[3]; } argv = {
-		{ "gatehouse-helper", "launcher", NULL },
+	union { const char *in[4]; char *out[4]; } argv = {
+		{ "gatehouse-helper", "launcher", WIRE_VERSION, NULL },
 	};
 	char *env[] = { NULL };
 	posix_spawn_file_actions_t actions;
@@ -143,6 +143,9 @@ launcher_end(void *arg)
 	else if (WIFSIGNALED(status))
 		err_set(&err, ERR_LOST, "the launcher was killed by signal %d; all "
 			"running commands ended with it", WTERMSIG(status));
+	else if (WEXITSTATUS(status) == WIRE_VERSION_EXIT)
+		err_set(&err, ERR_CONFIG, "gatehouse-helper is of another version than "
+			"gatehouse; install both from one build");
 	else
 		err_set(&err, ERR_LOST, "the launcher ended with status %d; all "
 			"running commands ended with it", WEXITSTATUS(status));

@@ -124,6 +124,9 @@ transfer_end(struct transfer *t, CURLcode rc)
 		return;
 	curl_easy_getinfo(t->easy, CURLINFO_REQUEST_SIZE, &request_size);
 	t->outcome = outcome_of(t, rc, request_size);
+	log_debug("http", NULL, "%s: status %d, %s, %lld ms", t->label, t->status,
+		curl_easy_strerror(rc),
+		(long long)(loop_now(t->http->loop) - t->started));
 	transfer_stop(t);
 	t->ended = true;
 	if (t->too_big)

@@ -15,6 +15,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* Of all frames; goes up with every change. Helper and gateway must agree. */
+#define WIRE_VERSION "1"
+#define WIRE_VERSION_EXIT 4	/* the helper's status when they don't */
+
 /* Below the smallest usual wmem_default (208 KiB), which bounds a message. */
 #define WIRE_FRAME_MAX (160u * 1024)
 #define WIRE_FDS_MAX 16

@@ -6,10 +6,11 @@ _gatehouse()
 	'config check '*) words=' --effective --json --home --config --log-level --verbose --help' ;;
 	'config path '*) words=' --home --config --log-level --verbose --help' ;;
 	'config set '*) words=' --home --config --log-level --verbose --help' ;;
+	'doctor '*) words=' --json --home --config --log-level --verbose --help' ;;
 	'status '*) words=' --json --home --config --log-level --verbose --help' ;;
 	'version '*) words=' --home --config --log-level --verbose --help' ;;
 	'config ') words=' check path set' ;;
-	' ') words=' config status version --home --config --log-level --verbose --help' ;;
+	' ') words=' config doctor status version --home --config --log-level --verbose --help' ;;
 	esac
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 }

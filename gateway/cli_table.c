@@ -2,6 +2,8 @@
 #include "base/mem.h"
 #include "gateway/cli.h"
 #include "gateway/config_cmd.h"
+#include "gateway/doctor.h"
+#include "gateway/gate/check.h"
 #include "gateway/sessions_cmd.h"
 #include "gateway/status.h"
 #include "gateway/version.h"
@@ -23,6 +25,16 @@ static const struct cli_option check_options[] = {
 
 static const struct cli_option json_options[] = {
 	{ "json", 0, NULL, "print JSON" },
+	{ NULL, 0, NULL, NULL },
+};
+
+static const struct cli_option gate_check_options[] = {
+	{ "backend", 0, "NAME", "decide as for this backend (default: no isolation)" },
+	{ "json", 0, NULL, "print JSON" },
+	{ "stdin", 0, NULL, "one command a line (\\\\ \\n \\t \\r \\xHH), JSON out" },
+	{ "workspace", 0, "DIR", "the workspace (/home/user/workspace)" },
+	{ "user-home", 0, "DIR", "the home of who runs it (/home/user)" },
+	{ "cwd", 0, "DIR", "where it runs (the workspace)" },
 	{ NULL, 0, NULL, NULL },
 };
 
@@ -60,6 +72,11 @@ const struct cli_command cli_commands[] = {
 	{ "config dump-docs", "yaml|env|man|defaults|backends|bash", 1, 1,
 	  "Print documentation made from the table of keys.", NULL,
 	  CLI_HIDDEN | CLI_STANDALONE, config_dump_docs_main },
+	{ "doctor", "", 0, 0, "Try what a start needs; say what is wrong and the cure.",
+	  json_options, CLI_NEEDS_HOME, doctor_main },
+	{ "gate check", "[--] [COMMAND...]", 0, 1000, "Show what the approval gate "
+	  "would decide; nothing runs. Exit status 0 allow, 10 ask, 20 never.",
+	  gate_check_options, CLI_STANDALONE, gate_check_main },
 	{ "sessions list", "", 0, 0, "List conversations, newest first.",
 	  list_options, 0, sessions_list_main },
 	{ "sessions show", "SESSION", 1, 1, "Print a conversation. SESSION is an "

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "gateway/config_table.h"
 #include "gateway/env.h"
 
 #define SPOOL_MAX (64 * 1024 * 1024)
@@ -134,4 +135,39 @@ void
 config_people_done(struct config_people *p)
 {
 	mem_free(STEAL(p->users));
+}
+
+static struct override_word
+word_of(const struct config *cfg, const char *path, const char *text)
+{
+	const struct config_key *key = config_key_find(path);
+	const struct config_origin *at = &cfg->origins[key - config_keys];
+	bool from_env = at->source == CONFIG_DOTENV || at->source == CONFIG_ENV;
+
+	return (struct override_word){
+		.text = text,
+		.name = from_env ? at->env : path,
+		.file = at->source == CONFIG_FILE ? cfg->path : NULL,
+		.line = at->source == CONFIG_FILE ? at->line : 0,
+	};
+}
+
+int
+override_resolve(const struct config *cfg, struct override *ret,
+	struct report *rep)
+{
+	struct override_in in = {
+		.gateway_backend = word_of(cfg, "gateway.terminal_backend",
+			cfg->gateway.terminal_backend),
+		.gateway_image = word_of(cfg, "gateway.sandbox_image",
+			cfg->gateway.sandbox_image),
+		.gateway_lifetime_s = cfg->gateway.sandbox_lifetime_s,
+		.terminal_backend = word_of(cfg, "terminal.backend",
+			cfg->terminal.backend),
+		.native_image = word_of(cfg, "terminal.native_image",
+			cfg->terminal.native_image),
+		.terminal_lifetime_s = cfg->terminal.lifetime_s,
+	};
+
+	return override_decide(&in, ret, rep);
 }

@@ -4,7 +4,6 @@
 
 #include "base/mem.h"
 #include "base/nearest.h"
-#include "gateway/config_table.h"
 
 enum image_form {
 	IMAGE_NONE,		/* the backend has no images */
@@ -56,8 +55,9 @@ find_known(const char *name)
 	return NULL;
 }
 
-char *
-override_backends(bool want_built)
+/* "native, local", or what is known and not part of this version. */
+static char *
+name_backends(bool want_built)
 {
 	struct buf out;
 
@@ -80,7 +80,7 @@ static const struct known_backend *
 check_backend(const struct override_word *word, struct report *rep)
 {
 	const struct known_backend *backend = find_known(word->text);
-	CLEANUP_FREE char *valid = override_backends(true);
+	CLEANUP_FREE char *valid = name_backends(true);
 	const char *names[ARRAY_LEN(known)];
 	const char *near;
 
@@ -167,41 +167,6 @@ override_decide(const struct override_in *in, struct override *ret,
 	ret->console_image = console_image->text;
 	ret->console_lifetime_s = in->terminal_lifetime_s;
 	return rep->errors == errors ? 0 : -1;
-}
-
-static struct override_word
-word_of(const struct config *cfg, const char *path, const char *text)
-{
-	const struct config_key *key = config_key_find(path);
-	const struct config_origin *at = &cfg->origins[key - config_keys];
-	bool from_env = at->source == CONFIG_DOTENV || at->source == CONFIG_ENV;
-
-	return (struct override_word){
-		.text = text,
-		.name = from_env ? at->env : path,
-		.file = at->source == CONFIG_FILE ? cfg->path : NULL,
-		.line = at->source == CONFIG_FILE ? at->line : 0,
-	};
-}
-
-int
-override_resolve(const struct config *cfg, struct override *ret,
-	struct report *rep)
-{
-	struct override_in in = {
-		.gateway_backend = word_of(cfg, "gateway.terminal_backend",
-			cfg->gateway.terminal_backend),
-		.gateway_image = word_of(cfg, "gateway.sandbox_image",
-			cfg->gateway.sandbox_image),
-		.gateway_lifetime_s = cfg->gateway.sandbox_lifetime_s,
-		.terminal_backend = word_of(cfg, "terminal.backend",
-			cfg->terminal.backend),
-		.native_image = word_of(cfg, "terminal.native_image",
-			cfg->terminal.native_image),
-		.terminal_lifetime_s = cfg->terminal.lifetime_s,
-	};
-
-	return override_decide(&in, ret, rep);
 }
 
 char *

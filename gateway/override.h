@@ -43,13 +43,12 @@ struct override {
 /* -1 after errors in rep; warnings and notes go there too. */
 int override_decide(const struct override_in *in, struct override *ret,
 	struct report *rep);
+/* The same from the configuration (config_opts.c). */
 int override_resolve(const struct config *cfg, struct override *ret,
 	struct report *rep);
 /* Table for the documentation: backend, form of its image, default. */
 void override_print_docs(FILE *out);
 /* "Gateway terminal backend override: B (image: I)"; caller frees. */
 char *override_line(const struct override *o);
-/* For help and messages: "native, local" and "docker, podman, ...". */
-char *override_backends(bool built);
 
 #endif

@@ -304,9 +304,3 @@ owner_free(struct owner **op)
 	mem_free(o->home.dir);
 	mem_free(o);
 }
-
-size_t
-owner_clients(const struct owner *o)
-{
-	return o->nclients;
-}

@@ -45,7 +45,6 @@ struct owner *owner_listen(struct loop *loop, const struct home *home,
 	struct err *err);
 /* Disconnects every client (gone is called) and removes the socket. */
 void owner_free(struct owner **owner);
-size_t owner_clients(const struct owner *owner);
 
 void *owner_call_data(const struct owner_call *call);
 void owner_call_set_data(struct owner_call *call, void *data);

@@ -7,13 +7,11 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "gateway/owner.h"
 #include "gateway/owner_frame.h"
 #include "gateway/owner_path.h"
 
 #define SEND_MS 10000
 #define CHUNK 16384
-#define CLAIM_STEP_MS 100
 
 struct owner_client {
 	int fd;
@@ -113,46 +111,4 @@ owner_client_receive(struct owner_client *c, int timeout_ms, struct json **ret,
 		buf_add(&c->in, chunk, (size_t)n);
 	}
 	return r;
-}
-
-struct json *
-owner_ask(const struct home *home, const char *cmd, int timeout_ms,
-	struct err *err)
-{
-	struct owner_client *c = owner_connect(home, err);
-	struct json *frame = NULL;
-	int r;
-
-	if (!c)
-		return NULL;
-	r = owner_client_send(c, json_set_str(json_object(), "cmd", cmd), err);
-	while (r == 0) {
-		r = owner_client_receive(c, timeout_ms, &frame, err);
-		if (r == 0)
-			r = err_set(err, ERR_TIMEOUT, "gatehouse doesn't answer");
-		else if (r == 1 &&
-		    strcmp(json_get_str(frame, "event", ""), "done") != 0) {
-			json_free(&frame);
-			r = 0;
-		}
-	}
-	owner_disconnect(&c);
-	return r == 1 ? frame : NULL;
-}
-
-int
-owner_claim(const struct home *home, struct owner_client **ret_client,
-	struct err *err)
-{
-	for (int left = OWNER_WAIT_MS; ; left -= CLAIM_STEP_MS) {
-		int fd = owner_lock(home, left > 0 ? CLAIM_STEP_MS : 0, err);
-
-		if (fd >= 0 || !err || err->code != ERR_EXISTS)
-			return fd;
-		*ret_client = owner_connect(home, NULL);
-		if (*ret_client)
-			return -2;
-		if (left <= 0)
-			return -1;
-	}
 }

@@ -54,6 +54,9 @@ typedef void box_close_cb(void *arg, const struct err *err);
  * (or err says what survives).  After dead the proc is freed by the backend.
  * No event comes before spawn has returned.  If the shell could not be started,
  * exited never comes (started may have): dead's err names the step and cause.
+ * Only an err with code ERR_LOST says that something may have run, or survive.
+ * What the shell leaves behind is killed by the backend itself once the shell
+ * has ended, unless keep_children.
  * Output that was still in the pipes when the tree died comes before dead.
  */
 struct proc_events {
@@ -96,5 +99,11 @@ struct backend {
 	/* Foreground shell: stop reading more output until resumed. */
 	void (*flow)(struct proc *proc, bool reading);
 };
+
+/* NULL: no such backend is built in. */
+const struct backend *backend_find(const char *name);
+/* Its own options, which have its name there. */
+const void *backend_opts(const struct backend *backend,
+	const struct sandbox_opts *opts);
 
 #endif

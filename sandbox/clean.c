@@ -160,8 +160,9 @@ strip(struct clean *c, const char *s, size_t n, struct buf *out)
 			c->state = TEXT;
 			i += 2;
 		} else if (c->state != TEXT) {
+			/* Letters are passed over whole, never half. */
 			if (sequence(c, b))
-				i++;
+				i += b < 0x80 ? 1 : utf8_next(s + i, n - i, NULL);
 		} else if (c1) {
 			control_c1(c, (unsigned char)s[i + 1]);
 			i += 2;

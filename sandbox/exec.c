@@ -5,6 +5,9 @@
 #include "base/mem.h"
 
 /*
+ * The text comes to bash by the stub of shell.h, in $REPLY; other shells read
+ * it from descriptor 4 themselves.
+ *
  * Facts about bash this stands on (5.0 to 5.2):
  * - The script stays on one line up to the command, so that line numbers in
  *   messages are those of the command.
@@ -85,7 +88,7 @@ enter(struct buf *out, const struct exec_text *t, const char *builtin,
 static void
 wrap_bash(struct buf *out, const struct exec_text *t)
 {
-	buf_add_str(out, "exec 4<&-; " KEEP);
+	buf_add_str(out, "unset -v REPLY; " KEEP);
 	if (t->give_back)
 		buf_add_str(out, "builtin trap '{ " GIVE "} 2>/dev/null' EXIT; ");
 	enter(out, t, "builtin ", "87");
@@ -138,7 +141,7 @@ exec_snapshot(struct buf *out)
 	 * What only bash can read is behind eval, for POSIX shells.
 	 */
 	buf_add_str(out,
-	    "exec 4<&- >/dev/null 2>&1\n"
+	    "unset -v REPLY; exec 4<&- >/dev/null 2>&1\n"
 	    "gh_list() { set +xve; unset -f gh_list gh_give\n"
 	    "if [ -n \"$BASH_VERSION\" ]; then\n"
 	    "printf 'F'; declare -f; printf '\\0A'; alias -p; printf '\\0'\n"

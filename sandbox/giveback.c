@@ -223,9 +223,10 @@ line(struct reader *r, bool with_path, struct vars *vars)
 	return r->p == r->end || skip(r, "\n");
 }
 
-int
-giveback_exports(const char *text, size_t len, bool with_path,
-	struct vars *ret_vars, struct err *err)
+/* `export -p` of bash or dash into vars (which gets VARS_MAX as its bound). */
+static int
+parse_exports(const char *text, size_t len, bool with_path,
+	struct vars *ret_vars)
 {
 	struct reader r = { text, text + len, { 0 } };
 	bool ok = memchr(text, 0, len) == NULL;
@@ -238,8 +239,7 @@ giveback_exports(const char *text, size_t len, bool with_path,
 	if (ok)
 		return 0;
 	vars_done(ret_vars);
-	return err_set(err, ERR_INVALID, "exported variables were not kept: "
-	    "more than %d bytes, or not what a shell prints", VARS_MAX);
+	return -1;
 }
 
 static void
@@ -283,8 +283,8 @@ record(struct giveback *gb, const char *data, size_t len, bool snapshot)
 		break;
 	case 'E':
 		vars_done(&gb->exports);
-		gb->has_exports = giveback_exports(data + 1, len - 1, snapshot,
-		    &gb->exports, NULL) == 0;
+		gb->has_exports = parse_exports(data + 1, len - 1, snapshot,
+		    &gb->exports) == 0;
 		gb->note = gb->has_exports ? NULL :
 		    "exported variables were not kept: they are over 64 KiB "
 		    "together or were not printed by a shell";

@@ -13,7 +13,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/err.h"
 #include "sandbox/vars.h"
 
 struct giveback {
@@ -33,9 +32,5 @@ struct giveback {
 void giveback_parse(struct giveback *gb, const char *data, size_t len,
 	bool snapshot);
 void giveback_done(struct giveback *gb);
-
-/* `export -p` of bash or dash into vars (which gets VARS_MAX as its bound). */
-int giveback_exports(const char *text, size_t len, bool with_path,
-	struct vars *ret_vars, struct err *err);
 
 #endif

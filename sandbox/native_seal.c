@@ -70,7 +70,8 @@ image_has(int root, const char *path)
 }
 
 static int
-check_image(const char *image, char **ret_real, struct err *err)
+check_image(const char *image, const char *state_dir, char **ret_real,
+	struct err *err)
 {
 	if (!image || !*image) {
 		*ret_real = mem_str("");
@@ -94,6 +95,10 @@ check_image(const char *image, char **ret_real, struct err *err)
 		return err_set_errno(err, errno, "the sandbox image %s", image);
 	*ret_real = mem_str(real);
 	free(real);
+	if (beneath(state_dir, *ret_real))
+		return err_set(err, ERR_CONFIG, "the sandbox image %s holds "
+			"gatehouse's own state (%s); an image is a root file system of "
+			"its own", image, state_dir);
 	return 0;
 }
 
@@ -199,7 +204,7 @@ native_seal_build(const struct backend_env *env, struct backend_inst *inst,
 	gid_t gid;
 
 	if (check_opts(opts, err) < 0 || pick_uid(opts->uid, &uid, &gid, err) < 0 ||
-	    check_image(env->image, &inst->image, err) < 0)
+	    check_image(env->image, inst->state_dir, &inst->image, err) < 0)
 		return NULL;
 	CLEANUP_FREE void *filter = native_seccomp_build(&filter_len, err);
 	if (!filter)

@@ -116,11 +116,17 @@ why(enum box_step step, int errnum)
 			"restart it";
 	if (step == BOX_STEP_WORKSPACE && (errnum == ELOOP || errnum == EXDEV))
 		return "a link leads out of the state directory; remove it";
+	if ((step == BOX_STEP_WORKSPACE || step == BOX_STEP_BIND) && errnum == EPERM)
+		return "gatehouse runs as root but without CAP_SYS_ADMIN, as in a "
+			"stock container; start it there as an ordinary user (docker: "
+			"--user), or give the container that capability";
 	if (step == BOX_STEP_REQUEST && errnum == EMFILE)
 		return "too many sandboxes are open";
 	if (step == BOX_STEP_USER)
 		return "gatehouse runs as root but may not change its uid; give it "
 			"CAP_SETUID and CAP_SETGID, or run it as an ordinary user";
+	if (errnum == ENOSYS)
+		return "this kernel is too old for it; 5.12 or newer is needed";
 	if (step == BOX_STEP_EXEC && errnum == ENOENT)
 		return "the root file system has no /bin/bash";
 	return NULL;

@@ -178,8 +178,8 @@ show(struct output *o, struct buf *ret)
 	/* Masking shortens: the outer half of the slack stays unseen always. */
 	size_t skip = tail.len < SLACK / 2 ? tail.len : SLACK / 2;
 	size_t drop = head.len < SLACK / 2 ? head.len : SLACK / 2;
-	cut_middle(o, ret, head.data, head.len - drop, tail.data + skip,
-	    tail.len - skip);
+	cut_middle(o, ret, head.data, utf8_cut(head.data, head.len,
+	    head.len - drop), tail.data + skip, tail.len - skip);
 }
 
 void

@@ -48,6 +48,7 @@ struct sandbox_props {
 	const char *why;	/* cause and cure if not available, else "" */
 	const char *limits;	/* what is in force, for people; "" if nothing */
 	const char *workspace;	/* path as commands see it */
+	const char *home, *user;	/* of commands; NULL: workspace, "sandbox" */
 };
 
 enum sandbox_owner { SANDBOX_MESSAGING, SANDBOX_CONSOLE };
@@ -74,6 +75,7 @@ struct sandbox_opts {
 	size_t spool_max;		/* bytes of overflow kept on disk */
 	const char *const *env_passthrough;	/* names, NULL-terminated */
 	const char *const *environ;	/* the gateway's, for passthrough values */
+	const char *const *env_refuse;	/* names of credentials, NULL-terminated */
 	const struct native_opts *native;
 	const struct local_opts *local;
 };
@@ -133,7 +135,7 @@ struct op *sandbox_run(struct sandboxes *sb, const struct sandbox_key *key,
 	const struct sandbox_cmd *cmd, struct permit **permit,
 	sandbox_output_cb *on_output, sandbox_done_cb *done, void *arg);
 
-/* Background processes of a sandbox (rules 1.10). */
+/* Background processes of a sandbox (rules 1.10); one of them: procs.h. */
 struct json *sandbox_processes(struct sandboxes *sb, const struct sandbox_key *key);
 void sandbox_end_processes(struct sandboxes *sb, const struct sandbox_key *key);
 /* /new: drops environment and directory; keeps files. */

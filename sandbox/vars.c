@@ -23,8 +23,9 @@ vars_done(struct vars *v)
 	vars_init(v, v->max);
 }
 
-bool
-vars_name_ok(const char *name)
+/* A name that a POSIX shell can assign to. */
+static bool
+name_ok(const char *name)
 {
 	size_t n = 0;
 
@@ -52,7 +53,7 @@ vars_set(struct vars *v, const char *name, const char *value)
 	size_t more = strlen(value) + (old ? 0 : strlen(name) + 2);
 	size_t less = old ? strlen(old->value) : 0;
 
-	if (!vars_name_ok(name) || v->bytes - less + more > v->max)
+	if (!name_ok(name) || v->bytes - less + more > v->max)
 		return false;
 	v->bytes += more - less;
 	if (old) {

@@ -33,7 +33,4 @@ void vars_copy(struct vars *dst, const struct vars *src);	/* dst: init'ed */
 char **vars_env(const struct vars *v);
 void vars_env_free(char ***env);
 
-/* A name that a POSIX shell can assign to. */
-bool vars_name_ok(const char *name);
-
 #endif

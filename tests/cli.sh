@@ -93,6 +93,28 @@ check 'status without an owner' 0 '^not running' '' status
 check 'status as JSON' 0 '"running":[[:space:]]*false' '' status --json
 check 'status names the backends' 0 'sessions run commands in: native' '' status
 
+# Whether the sandbox works here or not: its finding is there, with a reason.
+n=$((n + 1))
+"$bin" doctor >"$dir/out" 2>"$dir/err"
+status=$?
+if grep -q '^failed' "$dir/out"; then want=1; else want=0; fi
+if [ $status = $want ] && grep -q 'sandbox of sessions: native' "$dir/out" &&
+	grep -q '^ok *configuration' "$dir/out"; then
+	echo "ok $n - doctor"
+else
+	sed 's/^/# /' "$dir/out" "$dir/err" >&2
+	echo "not ok $n - doctor"
+fi
+printf 'gateway: {terminal_backend: local}\n' >"$dir/home/config.yaml"
+n=$((n + 1))
+"$bin" doctor >"$dir/out" 2>"$dir/err"
+grep -q 'local isolates nothing\|local.user' "$dir/out" &&
+	echo "ok $n - doctor about local" || echo "not ok $n - doctor about local"
+printf 'gateway: {terminal_backend: nativ}\n' >"$dir/home/config.yaml"
+check 'doctor names a bad configuration' 1 '^failed *configuration: .*native' '' doctor
+check 'doctor as JSON' 1 '"result":[[:space:]]*"failed"' '' doctor --json
+printf 'telegram: {allowed_users: [1001]}\n' >"$dir/home/config.yaml"
+
 # A reader that closes early: quiet, and no failure.
 n=$((n + 1))
 i=0 bad=0

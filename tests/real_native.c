@@ -5,7 +5,10 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
+#include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,13 +201,27 @@ static const struct proc_events events = {
 	on_started, on_output, on_giveback, on_exited, on_dead,
 };
 
+const char *
+nat_mark(void)
+{
+	static char mark[64];
+
+	/* Of this process: the same tests may run beside us. A forked gateway
+	 * keeps its parent's. */
+	if (!mark[0])
+		assert_int_equal(mem_format(mark, sizeof(mark), "ghtest-native-%d-",
+			(int)getpid()), 0);
+	return mark;
+}
+
 void
 nat_spawn(struct nat *nat, struct nat_run *run, const char *script,
 	unsigned flags, const char *input)
 {
-	static const char *const env[] = {
+	CLEANUP_FREE char *mark = mem_printf("MARK=%s", nat_mark());
+	const char *const env[] = {
 		"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/workspace", "LANG=C.UTF-8",
-		"MARK=ghtest-native-inside", NULL,
+		mark, NULL,
 	};
 	CLEANUP_FREE char *text = mem_printf("%s%s",
 		flags & NAT_RAW ? "" : "exec 3>&-\n", script);
@@ -257,4 +274,90 @@ nat_exit_code(const struct nat_run *run)
 		return -1;
 	return WIFEXITED(run->status) ? WEXITSTATUS(run->status) :
 		128 + WTERMSIG(run->status);
+}
+
+const struct native_opts nat_defaults = { .network = "none" };
+
+/* SKIP, not a pass, where the machine allows no namespaces. */
+int
+nat_setup(void **state)
+{
+	struct nat *nat = mem_alloc(sizeof(*nat));
+
+	if (!nat_start(nat, &nat_defaults, NULL))
+		fail_msg("%s", nat->error);
+	if (!nat_probe(nat)) {
+		fprintf(stderr, "# skipped: %s\n", nat->error);
+		*state = NULL;
+		nat_stop(nat);
+		mem_free(nat);
+		return 0;
+	}
+	if (!nat_open(nat))
+		fail_msg("%s", nat->error);
+	*state = nat;
+	return 0;
+}
+
+int
+nat_teardown(void **state)
+{
+	struct nat *nat = *state;
+
+	if (nat)
+		nat_stop(nat);
+	mem_free(nat);
+	return 0;
+}
+
+void
+nat_expect(struct nat *nat, const char *script, int code, const char *out)
+{
+	struct nat_run run;
+
+	nat_run(nat, &run, script);
+	if (run.error[0])
+		fail_msg("%s", run.error);
+	if (nat_exit_code(&run) != code || (out && strcmp(run.out.data, out) != 0))
+		fail_msg("`%s` gave %d and \"%s\"", script, nat_exit_code(&run),
+			run.out.data);
+	nat_run_done(&run);
+}
+
+/* The helper, opened by root: the tree may lie where that user cannot look. */
+static int
+hand_over_helper(void)
+{
+	char path[64];
+	int fd = open(getenv("GATEHOUSE_HELPER"), O_RDONLY);
+
+	if (fd < 0 || mem_format(path, sizeof(path), "/proc/%d/fd/%d",
+	    (int)getpid(), fd) < 0)
+		return -1;
+	return setenv("GATEHOUSE_HELPER", path, 1);
+}
+
+/* Root's tests run once more as somebody else. */
+int
+nat_again(char **argv)
+{
+	if (geteuid() != 0 || getenv("GATEHOUSE_TEST_AGAIN"))
+		return 0;
+	pid_t pid = fork();
+	if (pid == 0) {
+		if (hand_over_helper() < 0 ||
+		    setgroups(0, NULL) < 0 || setresgid(12345, 12345, 12345) < 0 ||
+		    setresuid(12345, 12345, 12345) < 0 ||
+		    setenv("GATEHOUSE_TEST_AGAIN", "1", 1) < 0)
+			_exit(2);
+		/* Its own TAP would confuse ours: to stderr. */
+		dup2(2, 1);
+		setenv("CMOCKA_MESSAGE_OUTPUT", "STDOUT", 1);
+		execv("/proc/self/exe", argv);
+		_exit(2);
+	}
+	int status;
+	if (pid < 0 || waitpid(pid, &status, 0) < 0)
+		return 1;
+	return status;
 }

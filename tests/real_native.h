@@ -36,6 +36,8 @@ bool nat_open(struct nat *nat);		/* nat->box, nat->workspace */
 void nat_close(struct nat *nat);
 void nat_stop(struct nat *nat);
 
+/* In the environment of every command: for real_count(). */
+const char *nat_mark(void);
 enum { NAT_SPLIT = 1, NAT_KEEP = 2, NAT_RAW = 4 };
 /* The script gets the wrapper's first line in front, unless NAT_RAW. */
 void nat_spawn(struct nat *nat, struct nat_run *run, const char *script,
@@ -44,6 +46,19 @@ void nat_spawn(struct nat *nat, struct nat_run *run, const char *script,
 void nat_run(struct nat *nat, struct nat_run *run, const char *script);
 void nat_kill(struct nat_run *run);
 void nat_run_done(struct nat_run *run);
+/* Fails the test if code or output (NULL: any) differ. */
+void nat_expect(struct nat *nat, const char *script, int code, const char *out);
 int nat_exit_code(const struct nat_run *run);	/* 128 + signal for signals */
+
+/*
+ * cmocka fixtures: *state is a struct nat with an open box, or NULL where this
+ * machine allows no sandbox; then NAT() skips, and the reason is on stderr.
+ */
+extern const struct native_opts nat_defaults;
+int nat_setup(void **state);
+int nat_teardown(void **state);
+#define NAT(state) ({ if (!*(state)) skip(); (struct nat *)*(state); })
+/* The whole program once more as uid 12345; its wait status. */
+int nat_again(char **argv);
 
 #endif

@@ -12,6 +12,7 @@
 #include "base/redact.h"
 #include "gateway/config.h"
 #include "gateway/config_table.h"
+#include "gateway/config_value.h"
 #include "gateway/config_write.h"
 #include "tests/tmpdir.h"
 
@@ -326,6 +327,23 @@ no_message_and_no_listing_shows_a_secret(void **state)
 	assert_null(strstr(out.data, secret));
 }
 
+/* Whatever a secret's type will be, its refusal doesn't quote it. */
+static void
+a_refused_secret_is_not_quoted(void **state)
+{
+	const struct config_key key = { .path = "x", .type = CONFIG_URL,
+		.offset = offsetof(struct config, model.base_url),
+		.flags = CONFIG_SECRET, .def = "" };
+	struct err err;
+
+	(void)state;
+	load(NULL, NULL, no_env);
+	assert_int_equal(config_value_set(cfg, &key, "hunter2", CONFIG_WORD, NULL,
+		&err), -1);
+	assert_null(strstr(err.text, "hunter2"));
+	assert_string_equal(cfg->model.base_url, "");
+}
+
 static void
 a_readable_dotenv_is_warned_about(void **state)
 {
@@ -526,6 +544,7 @@ main(void)
 		T(sources_win_in_their_order),
 		T(a_bad_variable_is_an_error_that_names_it),
 		T(no_message_and_no_listing_shows_a_secret),
+		T(a_refused_secret_is_not_quoted),
 		T(a_readable_dotenv_is_warned_about),
 		T(a_file_of_hermes_is_accepted),
 		T(what_this_version_cannot_obey_stops_the_start),

@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "sandbox/exec.h"
 #include "sandbox/giveback.h"
+#include "sandbox/shell.h"
 
 /* One wrapper text run by a real shell, the way a backend runs it. */
 struct ran {
@@ -36,9 +37,10 @@ child(const char *shell, int script, int out, int back)
 	char home[80];
 	union { const char **in; char *const *out; } e = { env };
 	int bash = strcmp(shell, "/bin/bash") == 0;
-	char *const with_rc[] = { (char []){ "bash" }, (char []){ "--noprofile" },
-		(char []){ "--norc" }, (char []){ "/dev/fd/4" }, NULL };
-	char *const plain[] = { (char []){ "sh" }, (char []){ "/dev/fd/4" }, NULL };
+	static const char *const with_stub[] = { SHELL_ARGV };
+	static const char *const plain[] = { "sh", "/dev/fd/4", NULL };
+	union { const char *const *in; char *const *out; } argv = {
+		bash ? with_stub : plain };
 
 	if (mem_format(home, sizeof(home), "HOME=%s", dir) < 0)
 		_exit(97);
@@ -50,7 +52,7 @@ child(const char *shell, int script, int out, int back)
 		_exit(99);
 	for (int i = 5; i < 256; i++)
 		close(i);
-	execve(shell, bash ? with_rc : plain, e.out);
+	execve(shell, argv.out, e.out);
 	_exit(98);
 }
 
@@ -133,7 +135,7 @@ exit_codes_are_those_of_bash_c(void **state)
 {
 	static const char *const commands[] = {
 		"true", "false", "exit 3", "(exit 4)", "set -e; false; echo no",
-		"echo 'a", "echo \"a", "nosuchcommand", "/etc/passwd",
+		"set -u; echo $nope; echo x", "echo 'a", "echo \"a", "nosuchcommand", "/etc/passwd",
 		"kill -9 $$", "kill -TERM $$", "true &", "sleep 0 & wait $!; exit 7", "exec false",
 		"exec sh -c 'exit 9'", "cat <<X\nhi\nX", "cat <<X\nno end",
 		"false | true", "set -o pipefail; false | true", "! true",
@@ -200,13 +202,14 @@ nothing_of_the_wrapper_shows(void **state)
 
 	(void)state;
 	run(&r, "set -x; true");
-	assert_string_equal(r.out.data, "++ true\n");
+	assert_string_equal(r.out.data, "+++ true\n");
 	done(&r);
 	run(&r, "set; declare -F; alias; jobs");
 	assert_null(strstr(r.out.data, "gh_"));
+	assert_null(strstr(r.out.data, "\nREPLY="));
 	done(&r);
 	run(&r, "echo one\nnosuch_word");
-	assert_non_null(strstr(r.out.data, "line 2: nosuch_word"));
+	assert_non_null(strstr(r.out.data, "bash: line 2: nosuch_word"));
 	done(&r);
 }
 
@@ -315,7 +318,7 @@ the_snapshot_is_restored(void **state)
 	const char *cmd = "hello me; greet; two; nosuch";
 	run_opts(&r, "/bin/bash", &t, cmd, strlen(cmd));
 	assert_non_null(strstr(r.out.data, "it's me\nit's you\na b\n"));
-	assert_non_null(strstr(r.out.data, "line 1: nosuch"));
+	assert_non_null(strstr(r.out.data, "bash: line 1: nosuch"));
 	done(&r);
 	done(&snap);
 	put(".bash_profile", "");

@@ -146,6 +146,8 @@ waits_come_from_every_header(void **state)
 			.retry_after = t[i].after,
 			.retry_after_ms = t[i].after_ms,
 			.should_retry = t[i].should }, SIM_WALL_START);
+		assert_int_equal(strstr(f.err.text, "asked to wait") != NULL,
+		    t[i].wait >= 60000);
 		if (f.retry_after_ms != t[i].wait || f.error != t[i].error)
 			fail_msg("%zu: %lld %s", i, (long long)f.retry_after_ms,
 			    model_error_name(f.error));

@@ -286,6 +286,35 @@ letters_are_never_cut(void **state)
 	}
 }
 
+/* Any bytes, cut anywhere, of any length: what comes out is text. */
+static void
+random_bytes_are_text(void **state)
+{
+	static char data[120000];
+
+	(void)state;
+	srandom(1);
+	for (int round = 0; round < 300; round++) {
+		struct output *o = make(500 + (size_t)random() % 20000, 0);
+		struct end e;
+		size_t n = (size_t)random() % sizeof(data), at = 0;
+		for (size_t i = 0; i < n; i++)
+			data[i] = (char)random();
+		while (at < n) {
+			size_t piece = 1 + (size_t)random() % 70000;
+			if (piece > n - at)
+				piece = n - at;
+			output_add(o, 1, data + at, piece);
+			at += piece;
+		}
+		finish(&o, &e);		/* checks that it is valid */
+		for (size_t i = 0; i < e.text.len; i++)
+			assert_true((unsigned char)e.text.data[i] >= 0x20 ||
+			    e.text.data[i] == '\n' || e.text.data[i] == '\t');
+		end_done(&e);
+	}
+}
+
 int
 main(void)
 {
@@ -299,6 +328,7 @@ main(void)
 		cmocka_unit_test(the_file_is_masked_where_its_blocks_meet),
 		cmocka_unit_test(a_spool_that_cannot_be_written_is_said),
 		cmocka_unit_test(letters_are_never_cut),
+		cmocka_unit_test(random_bytes_are_text),
 	};
 	if (mem_copy_str(dir, sizeof(dir), "/tmp/spool-test-XXXXXX") < 0)
 		return 1;

@@ -12,6 +12,7 @@
 #include "base/utf8.h"
 
 #define SAID_MAX 240		/* bytes of a server's words that are shown */
+#define WAIT_TOLD 60000		/* ms; a longer wait is said to the person */
 #define RETRY_AFTER_MAX ((msec_t)24 * 3600 * 1000)
 
 /* Words by which servers name a kind of fault, in code, type or message. */
@@ -338,6 +339,9 @@ apply_headers(struct fault *f, const struct http_result *res, msec_t now_wall)
 		f->retry_after_ms = wait_of(res->retry_after_ms, 1, now_wall);
 	if (f->retry_after_ms == 0 && res->retry_after)
 		f->retry_after_ms = wait_of(res->retry_after, 1000, now_wall);
+	if (f->retry_after_ms >= WAIT_TOLD)
+		err_wrap(&f->err, "asked to wait %lld s",
+		    (long long)(f->retry_after_ms / 1000));
 	if (!res->should_retry)
 		return;
 	if (strcmp(res->should_retry, "false") == 0)

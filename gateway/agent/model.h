@@ -41,7 +41,7 @@ struct model_result {
 	const struct err *err;	/* for people: what, whom, what to do */
 	msec_t retry_after_ms;	/* asked by the server; 0 none; -1: do not retry */
 	bool retryable_before_text;	/* no byte of text has been given to on_text */
-	const char *text;	/* valid UTF-8, without reasoning */
+	const char *text;	/* valid UTF-8, without reasoning; partial on error */
 	const char *reasoning;
 	const struct model_call *calls;
 	size_t ncalls;
@@ -53,10 +53,12 @@ typedef void model_text_cb(void *arg, const char *text, size_t len);
 typedef void model_done_cb(void *arg, const struct model_result *res);
 
 struct model_req {
+	/* Both are needed during the call only, not until its end. */
 	const struct json *messages;	/* array of chat messages, already legal */
 	const struct json *tools;	/* array or NULL */
 	int64_t max_tokens;		/* 0: server's default */
-	model_text_cb *on_text;		/* visible text as it comes, may be NULL */
+	/* Visible text as it comes, whole characters; may cancel; may be NULL. */
+	model_text_cb *on_text;
 };
 
 struct model;

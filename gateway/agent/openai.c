@@ -17,7 +17,7 @@
 #define FIRST_EVENT_MS 180000
 #define IDLE_MS 120000
 #define TOTAL_MS 1800000
-#define FINISHING_MS 10000	/* from the finish mark to the end mark */
+#define FINISHING_MS 3000	/* from the finish mark to the end mark */
 #define ENDED_MS 250		/* from the end mark to the end of the body */
 #define BODY_MAX ((size_t)256 << 20)	/* of a request */
 #define STREAM_MAX ((size_t)256 << 20)
@@ -49,6 +49,7 @@ struct completion {
 	struct op *request;
 	struct assembly *answer;
 	struct timer *limit;
+	msec_t started;
 	uint64_t useful;	/* events at useful_at */
 	msec_t useful_at;
 	size_t given;		/* bytes of text given to on_text */
@@ -198,6 +199,10 @@ completion_finish(struct completion *c, struct fault *fault)
 		res.err = &err;
 	}
 	res.retryable_before_text = c->given == 0;
+	log_debug("model", NULL, "class=%s calls=%zu text=%zu tokens=%lld/%lld "
+	    "ms=%lld", model_error_name(res.error), res.ncalls, strlen(res.text),
+	    (long long)res.prompt_tokens, (long long)res.completion_tokens,
+	    (long long)(loop_now(c->openai->loop) - c->started));
 	op_finish(&c->op);
 	c->done(c->arg, &res);
 	completion_free(c);
@@ -360,6 +365,7 @@ openai_call(struct model *model, const struct model_req *req,
 
 	op_init(&c->op, &completion_type);
 	c->openai = (struct openai *)model;
+	c->started = loop_now(c->openai->loop);
 	c->messages = json_text(req->messages);
 	c->tools = json_len(req->tools) > 0 ? json_clone(req->tools) : NULL;
 	c->max_tokens = req->max_tokens;

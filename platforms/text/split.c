@@ -294,29 +294,40 @@ next_boundary(const struct split *sp, size_t at)
 	return at;
 }
 
-/* The largest `to` that fits, as far as cost rises with length; from if none. */
+/*
+ * The largest `to` that fits (or nearly: a sixty-fourth of the limit may stay
+ * unused), as far as cost rises with length; from if none.  Composing is what
+ * takes time, so the next guess goes by what the last one cost per byte.
+ */
 static size_t
 largest_fit(struct split *sp, size_t from,
 	size_t (*fn)(struct split *, size_t, size_t))
 {
-	size_t lo = from;
+	size_t lo = from;		/* fits */
 	size_t hi = sp->len - from > sp->limit * 4 ? from + sp->limit * 4 + 1 :
-		sp->len + 1;
+		sp->len + 1;		/* does not */
+	size_t guess = from + sp->limit;
 
-	while (hi - lo > 1) {
-		size_t mid = lo + (hi - lo) / 2;
+	for (unsigned i = 1; hi - lo > 1; i++) {
+		size_t mid = guess > lo && guess < hi && i % 4 ? guess :
+			lo + (hi - lo) / 2;
 
 		while (mid > lo && !on_boundary(sp, mid))
 			mid--;
-		if (mid == lo) {	/* between lo and hi starts no character */
+		if (mid == lo) {	/* between lo and the guess starts no character */
 			mid = next_boundary(sp, lo);
 			if (mid >= hi)
 				break;
 		}
-		if (fn(sp, from, mid) <= sp->limit)
+		size_t cost = fn(sp, from, mid);
+		if (cost <= sp->limit) {
 			lo = mid;
-		else
+			if (cost >= sp->limit - sp->limit / 64)
+				break;
+		} else {
 			hi = mid;
+		}
+		guess = from + (mid - from) * sp->limit / (cost ? cost : 1);
 	}
 	return lo;
 }

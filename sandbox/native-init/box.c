@@ -9,6 +9,7 @@
 #include <grp.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -31,51 +32,60 @@ box_fail(struct box *box, enum box_step step)
 	_exit(1);
 }
 
-/* The uid map line that says "nothing is mapped away": the initial namespace. */
+/* Is the id inside a range of this map (lines of: inside, outside, count)? */
 static bool
-in_initial_userns(void)
+mapped(const char *path, unsigned id)
 {
-	char text[128];
-	unsigned inside, outside, count;
-	int fd = open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC);
+	char line[128];
+	FILE *f = fopen(path, "re");
+	bool found = f == NULL;		/* no such file: no namespaces, all there */
 
-	if (fd < 0)
-		return true;
-	ssize_t n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (n <= 0)
-		return true;
-	text[n] = 0;
-	char *p = text, *end;
-	inside = (unsigned)strtoul(p, &end, 10);
-	outside = (unsigned)strtoul(p = end, &end, 10);
-	count = (unsigned)strtoul(p = end, &end, 10);
-	return inside == 0 && outside == 0 && count == UINT32_MAX;
+	while (f && fgets(line, sizeof(line), f)) {
+		char *end;
+		unsigned long inside = strtoul(line, &end, 10);
+		(void)strtoul(end, &end, 10);
+		unsigned long count = strtoul(end, NULL, 10);
+		found = found || (id >= inside && id - inside < count);
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* Whose ids the sandbox gets (rules 5.4). */
+static void
+choose_user(struct box *box)
+{
+	const struct seal *seal = box->seal;
+
+	box->uid = geteuid();
+	box->gid = getegid();
+	if (box->uid != 0)
+		return;
+	/* Root of a container that maps no such id: its own root is not the
+	 * host's, and is what is left.  The initial namespace maps every id. */
+	box->change = mapped("/proc/self/uid_map", seal->uid) &&
+		mapped("/proc/self/gid_map", seal->gid);
+	if (box->change) {
+		box->uid = seal->uid;
+		box->gid = seal->gid;
+	}
 }
 
 static void
 change_user(struct box *box)
 {
-	const struct seal *seal = box->seal;
-
-	if (!box->root)
+	if (!box->change)
 		return;
 	/* Safe: the ids come from the seal and are not 0; groups go first,
 	 * saved ids too, so the host's root can't come back. */
-	if (setgroups(0, NULL) == 0 &&
-	    setresgid(seal->gid, seal->gid, seal->gid) == 0 &&
-	    setresuid(seal->uid, seal->uid, seal->uid) == 0)
-		return;
-	/* Root of a container that maps no such uid: its own root is not the
-	 * host's, and is what is left.  In the initial namespace never. */
-	if (errno != EINVAL || in_initial_userns())
-		box_fail(box, BOX_STEP_USER);
-	if (geteuid() != 0 || setresgid(0, 0, 0) < 0)
+	if (setgroups(0, NULL) < 0 || setresgid(box->gid, box->gid, box->gid) < 0 ||
+	    setresuid(box->uid, box->uid, box->uid) < 0)
 		box_fail(box, BOX_STEP_USER);
 }
 
 static void
-write_maps(struct box *box, uid_t uid, gid_t gid)
+write_maps(struct box *box)
 {
 	char text[64];
 
@@ -88,10 +98,10 @@ write_maps(struct box *box, uid_t uid, gid_t gid)
 		box_fail(box, BOX_STEP_UIDMAP);
 	if (sys_write_file("/proc/self/setgroups", "deny") < 0 && errno != ENOENT)
 		box_fail(box, BOX_STEP_UIDMAP);
-	if (sys_format(text, sizeof(text), "%d %u 1\n", BOX_INSIDE_ID, uid) < 0 ||
+	if (sys_format(text, sizeof(text), "%d %u 1\n", BOX_INSIDE_ID, box->uid) < 0 ||
 	    sys_write_file("/proc/self/uid_map", text) < 0)
 		box_fail(box, BOX_STEP_UIDMAP);
-	if (sys_format(text, sizeof(text), "%d %u 1\n", BOX_INSIDE_ID, gid) < 0 ||
+	if (sys_format(text, sizeof(text), "%d %u 1\n", BOX_INSIDE_ID, box->gid) < 0 ||
 	    sys_write_file("/proc/self/gid_map", text) < 0)
 		box_fail(box, BOX_STEP_UIDMAP);
 	if (prctl(PR_SET_DUMPABLE, 0) < 0)
@@ -112,15 +122,12 @@ enter_namespaces(struct box *box)
 		{ CLONE_NEWUTS, BOX_STEP_UTSNS },
 		{ CLONE_NEWCGROUP, BOX_STEP_CGROUPNS },
 	};
-	uid_t uid = geteuid();
-	gid_t gid = getegid();
-
 	/* One by one, so that a refusal names its namespace. */
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		if (unshare(steps[i].flag) < 0)
 			box_fail(box, steps[i].step);
 		if (steps[i].flag == CLONE_NEWUSER)
-			write_maps(box, uid, gid);
+			write_maps(box);
 	}
 }
 
@@ -131,21 +138,21 @@ box_main(struct box *box, pid_t *ret_init)
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != box->launcher)
 		box_fail(box, BOX_STEP_REQUEST);
 	box->detail = "";
-	box->root = geteuid() == 0;
+	choose_user(box);
 	box->landlock_abi = landlock_abi();
 	cgroup_join(box);
 	/* As root: paths below the gateway's own 0700 directories are opened
 	 * while we still may; each beneath the sealed directory, no links. */
-	if (box->root)
+	if (box->change)
 		graft_private(box);
 	change_user(box);
 	enter_namespaces(box);
 	/* The change of ids cleared it. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != box->launcher)
 		box_fail(box, BOX_STEP_REQUEST);
-	/* As an ordinary user: mounts can be cloned only in our own mount
-	 * namespace, and with the same uid every path is still reachable. */
-	if (!box->root)
+	/* With the same uid: mounts can be cloned only in our own mount
+	 * namespace, and every path is still reachable. */
+	if (!box->change)
 		graft_private(box);
 	graft_system(box);
 	/*

@@ -86,8 +86,8 @@ grab_workspace(struct box *box)
 	close(state);
 	/* Safe to give away: it is a directory beneath the sealed one, reached
 	 * through no link, and the descriptor can't be exchanged any more. */
-	if (box->root && (st.st_uid != seal->uid || st.st_gid != seal->gid) &&
-	    fchownat(fd, "", seal->uid, seal->gid, AT_EMPTY_PATH) < 0)
+	if (box->change && (st.st_uid != box->uid || st.st_gid != box->gid) &&
+	    fchownat(fd, "", box->uid, box->gid, AT_EMPTY_PATH) < 0)
 		box_fail(box, BOX_STEP_WORKSPACE);
 	graft_take(box, fd, "workspace", true, WRITABLE, BOX_STEP_WORKSPACE);
 }

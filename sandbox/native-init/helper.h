@@ -94,7 +94,9 @@ struct box {
 	char cgroup[64];	/* name of its cgroups */
 	char limits[160];	/* what is in force, for people */
 	bool memory_limited, pids_limited;
-	bool root;		/* we hold privileges over the host */
+	bool change;		/* to these ids; else they are ours already */
+	uid_t uid;
+	gid_t gid;
 	struct graft grafts[GRAFTS_MAX];
 	size_t ngrafts;
 	struct link links[LINKS_MAX];

@@ -13,8 +13,9 @@ main(int argc, char **argv)
 	static const char usage[] =
 		"gatehouse-helper is started by gatehouse, not by hand\n";
 
-	if (argc == 2 && strcmp(argv[1], "launcher") == 0)
-		return launcher_main();
+	if (argc == 3 && strcmp(argv[1], "launcher") == 0)
+		return strcmp(argv[2], WIRE_VERSION) == 0 ? launcher_main() :
+			WIRE_VERSION_EXIT;
 	if (write(2, usage, sizeof(usage) - 1) < 0)
 		return 3;
 	return 2;

@@ -1,0 +1,271 @@
+#include "gateway/doctor.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/child.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "gateway/cli.h"
+#include "gateway/config_model.h"
+#include "gateway/config_opts.h"
+#include "gateway/owner_path.h"
+#include "gateway/override.h"
+
+enum finding { FINDING_OK, FINDING_WARN, FINDING_FAIL };
+
+struct doctor {
+	struct cli_ctx *ctx;
+	struct json *findings;
+	bool failed;
+	struct loop *loop;
+	struct config *cfg;
+};
+
+static void
+find(struct doctor *d, enum finding result, const char *what, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+static void
+find(struct doctor *d, enum finding result, const char *what, const char *fmt, ...)
+{
+	static const char *const names[] = { "ok", "warning", "failed" };
+	struct json *row = json_object();
+	struct buf text CLEANUP_BUF;
+	va_list ap;
+
+	buf_init(&text, 4096);
+	va_start(ap, fmt);
+	buf_vprintf(&text, fmt, ap);
+	va_end(ap);
+	json_set_str(row, "what", what);
+	json_set_str(row, "result", names[result]);
+	json_set_str(row, "text", text.data);
+	json_add_take(d->findings, row);
+	d->failed = d->failed || result == FINDING_FAIL;
+}
+
+static void
+look_at_state(struct doctor *d)
+{
+	pid_t pid = owner_path_holder(&d->ctx->home);
+	char id[HOME_INSTANCE_MAX];
+	struct err err;
+	bool is_new;
+
+	find(d, d->ctx->home.tightened ? FINDING_WARN : FINDING_OK,
+		"state directory", "%s%s", d->ctx->home.dir, d->ctx->home.tightened ?
+		": others could enter it; corrected to mode 0700" : "");
+	if (pid)
+		find(d, FINDING_OK, "running", "yes, pid %d", (int)pid);
+	else
+		find(d, FINDING_OK, "running", "no");
+	if (access("/etc/machine-id", R_OK))
+		find(d, FINDING_WARN, "machine id", "/etc/machine-id can't be read: a "
+			"cloned machine can't be told from this one");
+	if (home_instance(&d->ctx->home, id, &is_new, &err))
+		find(d, FINDING_FAIL, "instance", "%s", err.text);
+	else
+		find(d, FINDING_OK, "instance", "%s%s", id, is_new ? " (new)" : "");
+}
+
+static void
+look_at_config(struct doctor *d)
+{
+	struct report rep;
+
+	report_init(&rep);
+	d->cfg = cli_load_config(d->ctx, NULL, &rep);
+	for (size_t i = 0; i < rep.n; i++) {
+		struct buf line CLEANUP_BUF;
+
+		buf_init(&line, 4096);
+		report_item_text(&rep.items[i], &line);
+		if (rep.items[i].level != REPORT_NOTE)
+			find(d, rep.items[i].level == REPORT_ERROR ? FINDING_FAIL :
+				FINDING_WARN, "configuration", "%s", line.data);
+	}
+	if (d->cfg && !rep.warnings)
+		find(d, FINDING_OK, "configuration", "%s%s", d->cfg->path,
+			d->cfg->file_exists ? "" : " (absent: defaults)");
+	report_done(&rep);
+}
+
+static void
+look_at_model(struct doctor *d)
+{
+	struct config_model m = config_model_choice(d->cfg, false);
+
+	if (m.choice == MODEL_SERVER)
+		find(d, FINDING_OK, "model", "%s at %s (from %s)%s", m.name, m.base_url,
+			m.why, *m.api_key ? "" : ", without a key");
+	else
+		find(d, FINDING_WARN, "model", "the built-in demo, a stand-in: set "
+			"OPENROUTER_API_KEY or OPENAI_API_KEY, or model.base_url and "
+			"model.default");
+}
+
+static void
+look_at_platforms(struct doctor *d)
+{
+	const struct config *cfg = d->cfg;
+
+	if (config_telegram_on(cfg))
+		find(d, FINDING_OK, "telegram", "on, %s", cfg->telegram.base_url);
+	else
+		find(d, FINDING_WARN, "telegram", "off: set TELEGRAM_BOT_TOKEN and "
+			"TELEGRAM_ALLOWED_USERS (`gatehouse run` has nothing to serve)");
+}
+
+/* ---- sandboxes ------------------------------------------------------------ */
+
+static void
+stop_loop(void *arg)
+{
+	loop_stop(arg);
+}
+
+static void
+say_isolation(struct doctor *d, const char *what, const struct sandbox_props *p)
+{
+	static const struct { unsigned bit; const char *yes, *no; } bits[] = {
+		{ SANDBOX_NO_HOST_FILES, "host files can't be written",
+		  "host files CAN be written" },
+		{ SANDBOX_NO_HOST_PROCS, "host processes can't be seen",
+		  "host processes CAN be seen" },
+		{ SANDBOX_NO_NETWORK, "no network but through us", "the host's network" },
+		{ SANDBOX_NO_CREDENTIALS, "no credentials", "credentials within reach" },
+	};
+
+	if (strcmp(p->backend, "local") == 0) {
+		find(d, FINDING_WARN, what, "local isolates nothing: commands run on "
+			"this host with the rights of their user");
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(bits); i++)
+		find(d, p->isolation & bits[i].bit ? FINDING_OK : FINDING_WARN, what,
+			"%s: %s", p->backend,
+			p->isolation & bits[i].bit ? bits[i].yes : bits[i].no);
+}
+
+static void
+say_sandbox(struct doctor *d, struct sandboxes *sb, enum sandbox_owner owner,
+	const char *what)
+{
+	struct sandbox_props p = sandbox_props(sb, owner);
+
+	if (!p.available) {
+		find(d, FINDING_FAIL, what, "%s: %s", p.backend, p.why);
+		return;
+	}
+	find(d, FINDING_OK, what, "%s%s%s works (image: %s, network: %s)",
+		p.backend, *p.level ? ", level " : "", p.level,
+		*p.image ? p.image : "default", p.network);
+	say_isolation(d, what, &p);
+}
+
+/* Tries the backends as a start would, in throw-away sandboxes. */
+static void
+try_sandboxes(struct doctor *d, const struct override *where)
+{
+	struct config_sandbox own;
+	struct sandboxes *sb;
+	struct op *waiting;
+	struct err err;
+
+	config_sandbox_init(&own, d->cfg, where, d->ctx->environ);
+	own.opts.state_dir = d->ctx->home.dir;
+	own.opts.instance_id = "doctor";
+	sb = sandboxes_new(d->loop, d->ctx->launcher, NULL, &own.opts, &err);
+	if (!sb) {
+		find(d, FINDING_FAIL, "sandbox", "%s", err.text);
+		config_sandbox_done(&own);
+		return;
+	}
+	waiting = sandboxes_probe(sb, stop_loop, d->loop);
+	(void)loop_run(d->loop);
+	say_sandbox(d, sb, SANDBOX_MESSAGING, "sandbox of sessions");
+	if (strcmp(where->backend, where->console_backend) != 0)
+		say_sandbox(d, sb, SANDBOX_CONSOLE, "sandbox of the console");
+	(void)waiting;
+	(void)sandboxes_close(sb, stop_loop, d->loop);
+	(void)loop_run(d->loop);
+	sandboxes_free(&sb);
+	config_sandbox_done(&own);
+}
+
+static void
+on_launcher_gone(void *arg, const struct err *err)
+{
+	struct doctor *d = arg;
+
+	find(d, FINDING_FAIL, "launcher", "it went away: %s", err->text);
+	loop_stop(d->loop);
+}
+
+/* First of all: before a secret is read. */
+static void
+start_launcher(struct doctor *d)
+{
+	struct err err;
+	CLEANUP_FREE char *helper = helper_path(&err);
+
+	if (helper)
+		d->ctx->launcher = launcher_start(helper, &err);
+	if (d->ctx->launcher)
+		find(d, FINDING_OK, "launcher", "%s", helper);
+	else
+		find(d, FINDING_FAIL, "launcher", "%s", err.text);
+}
+
+static void
+look_at_sandboxes(struct doctor *d)
+{
+	struct override where;
+	struct report rep;
+
+	report_init(&rep);
+	if (d->ctx->launcher && override_resolve(d->cfg, &where, &rep) == 0) {
+		launcher_attach(d->ctx->launcher, d->loop, on_launcher_gone, d);
+		try_sandboxes(d, &where);
+	}
+	report_done(&rep);
+}
+
+static void
+print_findings(const struct doctor *d)
+{
+	for (const struct json *f = json_first(d->findings); f; f = json_next(f))
+		printf("%-8s %s: %s\n", json_get_str(f, "result", ""),
+			json_get_str(f, "what", ""), json_get_str(f, "text", ""));
+}
+
+int
+doctor_main(struct cli_ctx *ctx)
+{
+	struct doctor d = { .ctx = ctx, .findings = json_array() };
+
+	start_launcher(&d);
+	d.loop = loop_new();
+	look_at_state(&d);
+	look_at_config(&d);
+	if (d.cfg) {
+		look_at_model(&d);
+		look_at_platforms(&d);
+		look_at_sandboxes(&d);
+	}
+	launcher_free(&ctx->launcher);
+	if (cli_option(ctx, "json")) {
+		CLEANUP_FREE char *text = json_text_pretty(d.findings);
+
+		printf("%s\n", text);
+	} else {
+		print_findings(&d);
+	}
+	json_free(&d.findings);
+	config_free(&d.cfg);
+	loop_free(&d.loop);
+	return d.failed ? CLI_FAIL : CLI_OK;
+}

@@ -1,0 +1,381 @@
+/*
+ * Code given as an option (python -c, perl -e ...).  Only code that provably
+ * computes and prints passes; all else asks.  Literals handed to a shell or
+ * to a tree removal are looked at for what must never run.
+ */
+#include <ctype.h>
+#include <string.h>
+
+#include "gateway/gate/rules.h"
+
+struct inline_scan {
+	struct walk *w;
+	const char *s;
+	size_t pos, len;
+	bool dirty;		/* not provably harmless */
+	bool runs_shell, removes;
+	char before;		/* last byte of code that wasn't blank */
+	const char *literals[64];
+	size_t nliterals;
+};
+
+static const char py_modules[] = "json sys math re datetime collections "
+	"itertools functools string textwrap statistics random time decimal "
+	"fractions base64 hashlib platform struct unicodedata pprint typing "
+	"dataclasses calendar uuid csv html urllib cmath heapq bisect enum "
+	"binascii zlib difflib numbers array copy os ast colorsys tomllib";
+static const char py_denied[] = "exec eval compile getattr setattr delattr "
+	"globals locals vars input breakpoint modules system popen spawn fork "
+	"kill remove unlink rmdir removedirs rename renames rmtree chmod chown "
+	"urlopen urlretrieve request Request subprocess shutil ctypes importlib "
+	"builtins pty socket environ putenv open_code memoryview type object "
+	"attrgetter methodcaller Popen execv execve execl execlp execvp startfile "
+	"mkdir makedirs symlink link truncate write_text write_bytes codecs "
+	"codeop runpy inspect gc settrace setprofile meta_path path_hooks";
+static const char py_os[] = "getcwd path listdir sep name cpu_count linesep "
+	"curdir stat scandir walk";
+static const char py_sys[] = "version version_info argv stdin stdout stderr "
+	"path platform executable maxsize exit byteorder getsizeof "
+	"implementation prefix base_prefix";
+static const char node_allowed[] = "console log error warn JSON parse stringify "
+	"Math max min floor ceil round abs pow sqrt random PI Date now toISOString "
+	"Object keys values entries Array from map filter reduce join length "
+	"String Number Boolean parseInt parseFloat toString toUpperCase "
+	"toLowerCase split slice sort reverse trim includes indexOf repeat let "
+	"const var for of in if else return null true false undefined new "
+	"typeof isNaN NaN Infinity process version versions node v8 platform "
+	"arch require scripts dependencies devDependencies name padStart "
+	"padEnd Set Map size has get push pop toFixed while function i j k x y "
+	"a b c n s e concat every some find isArray fill";
+static const char perl_allowed[] = "print printf say if unless else elsif and or "
+	"not chomp chop lc uc lcfirst ucfirst length split join sprintf substr "
+	"index reverse sort keys values each map grep my our scalar push shift "
+	"pop next last for foreach while until BEGIN END eq ne lt gt le ge cmp "
+	"x int abs sqrt hex oct ord chr defined exists sum max min tr y s m qw q "
+	"qq NF NR a b wantarray sprintf strict warnings use List Util "
+	"STDIN STDERR STDOUT exit";
+static const char ruby_allowed[] = "puts print p each map select reject join "
+	"split size length to_s to_i to_f times upto downto reverse sort uniq "
+	"sum min max inject reduce if else end do unless nil true false x y i n "
+	"a b e RUBY_VERSION upcase downcase strip include first last count "
+	"require json JSON parse STDIN read pretty_generate gsub sub";
+static const char php_allowed[] = "echo print phpversion PHP_VERSION PHP_EOL "
+	"json_encode json_decode strlen count implode explode strtoupper "
+	"strtolower date time PHP_OS PHP_INT_MAX var_dump print_r range "
+	"array_sum array_map true false null if else foreach as for md5 sha1 "
+	"phpinfo ini_get extension_loaded";
+static const char lua_allowed[] = "print string format tostring tonumber math "
+	"floor sqrt pi _VERSION for do end in pairs ipairs if then else local i "
+	"x y n a b upper lower rep table concat";
+
+static char
+look(const struct inline_scan *p, size_t ahead)
+{
+	return ahead < p->len - p->pos ? p->s[p->pos + ahead] : '\0';
+}
+
+/* Words that hand a string to a shell, or remove trees; any language. */
+static void
+note_word(struct inline_scan *p, const char *s, size_t n)
+{
+	p->runs_shell |= word_in(s, n, "system popen exec spawn run call Popen "
+		"check_output check_call execSync spawnSync shell_exec passthru "
+		"proc_open execute getoutput execFileSync qx sh subprocess "
+		"os.execute os.system");
+	p->removes |= word_in(s, n, "rmtree remove_tree rm_rf rm_r rmSync rimraf "
+		"removeSync rmdirSync unlink remove rm removedirs");
+}
+
+static void
+keep_literal(struct inline_scan *p, const char *s, size_t n)
+{
+	if (p->nliterals < 64)
+		p->literals[p->nliterals++] = arena_strn(p->w->arena, s, n);
+	else
+		p->dirty = true;
+}
+
+/* A string literal at pos; interpolations make it code. */
+static void
+scan_string(struct inline_scan *p, const char *lang, bool format)
+{
+	char q = p->s[p->pos];
+	bool triple = look(p, 1) == q && look(p, 2) == q && *lang == 'p' &&
+		lang[1] == 'y';
+	size_t open = triple ? 3 : 1, start = p->pos + open, i = start;
+	while (i < p->len && !(p->s[i] == q && (!triple ||
+	    (i + 2 < p->len && p->s[i + 1] == q && p->s[i + 2] == q))))
+		i += p->s[i] == '\\' ? 2 : 1;
+	if (i >= p->len) {
+		p->dirty = true;
+		p->pos = p->len;
+		return;
+	}
+	const char *body = p->s + start;
+	size_t n = i - start;
+	keep_literal(p, body, n);
+	bool perl = !strcmp(lang, "perl"), ruby = !strcmp(lang, "ruby");
+	for (size_t k = 0; k + 1 < n; k++) {
+		if (perl && q == '"' && (body[k] == '@' || body[k] == '$') &&
+		    (body[k + 1] == '{' || body[k + 1] == '('))
+			p->dirty = true;
+		if ((ruby && body[k] == '#' && body[k + 1] == '{') ||
+		    (!strcmp(lang, "php") && body[k] == '{' && body[k + 1] == '$'))
+			p->dirty = true;
+		if ((format || q == '`') && (!strncmp(body + k, "__", 2) ||
+		    body[k] == '('))
+			p->dirty = true;
+	}
+	p->dirty |= q == '`' && strcmp(lang, "node") != 0;
+	p->runs_shell |= q == '`';
+	p->pos = i + open;
+	p->before = '"';
+}
+
+/* s/// m// tr/// and // of Perl. `parts` sections, then flags. */
+static void
+scan_perl_regex(struct inline_scan *p, size_t parts)
+{
+	char open = p->s[p->pos++];
+	char close = open == '{' ? '}' : open == '(' ? ')' : open == '[' ? ']' : open;
+	size_t start = p->pos;
+	while (parts > 0 && p->pos < p->len) {
+		char c = p->s[p->pos++];
+		if (c == '\\')
+			p->pos++;
+		else if (c == close)
+			parts--, p->pos += close != open && parts > 0;
+	}
+	if (parts > 0 || p->pos > p->len) {
+		p->dirty = true;
+		p->pos = p->len;
+		return;
+	}
+	for (size_t i = start; i + 1 < p->pos; i++)
+		if (!strncmp(p->s + i, "(?{", 3) || !strncmp(p->s + i, "(??", 3) ||
+		    !strncmp(p->s + i, "@{", 2) || !strncmp(p->s + i, "${", 2))
+			p->dirty = true;
+	for (; isalpha((unsigned char)look(p, 0)); p->pos++)
+		p->dirty |= look(p, 0) == 'e';
+	p->before = '/';
+}
+
+static size_t
+word_at(const struct inline_scan *p)
+{
+	size_t n = 0;
+	while (isalnum((unsigned char)look(p, n)) || look(p, n) == '_')
+		n++;
+	return n;
+}
+
+static void
+skip_blanks(struct inline_scan *p)
+{
+	while (look(p, 0) == ' ' || look(p, 0) == '\t')
+		p->pos++;
+}
+
+/* import a, b as c / from a.b import c: module names must be known ones. */
+static void
+python_import(struct inline_scan *p, bool from)
+{
+	do {
+		skip_blanks(p);
+		p->pos += look(p, 0) == ',';
+		skip_blanks(p);
+		size_t n = word_at(p);
+		const char *s = p->s + p->pos;
+		if (n == 0 || !word_in(s, n, py_modules) ||
+		    (from && (word_in(s, n, "os sys ast copy"))))
+			p->dirty = true;
+		note_word(p, s, n);
+		p->pos += n ? n : 1;
+		while (look(p, 0) == '.' || isalnum((unsigned char)look(p, 0)))
+			p->pos++;
+		skip_blanks(p);
+	} while (!from && look(p, 0) == ',' && p->pos < p->len);
+	p->before = 'a';
+}
+
+/* open("literal") for reading is a read; anything else isn't harmless. */
+static void
+python_open(struct inline_scan *p)
+{
+	skip_blanks(p);
+	if (look(p, 0) != '(' || (look(p, 1) != '"' && look(p, 1) != '\'')) {
+		p->dirty = true;
+		return;
+	}
+	char q = look(p, 1);
+	size_t start = p->pos + 2, i = start;
+	while (i < p->len && p->s[i] != q && p->s[i] != '\\')
+		i++;
+	if (i >= p->len || p->s[i] != q || i == start) {
+		p->dirty = true;
+		return;
+	}
+	struct gate_field f = field_text(p->w, p->s + start, i - start, 0);
+	path_check_read(p->w, &f);
+	p->pos = i + 1;
+	skip_blanks(p);
+	const char *rest = p->s + p->pos;
+	size_t n = p->len - p->pos;
+	bool reads = (n > 0 && rest[0] == ')') ||
+		(n > 4 && (!strncmp(rest, ",'r'", 4) || !strncmp(rest, ", 'r'", 5) ||
+		!strncmp(rest, ",\"r\"", 4) || !strncmp(rest, ", \"r\"", 5) ||
+		!strncmp(rest, ",'rb'", 5) || !strncmp(rest, ", 'rb'", 6) ||
+		!strncmp(rest, ", \"rb\"", 6) || !strncmp(rest, ",encoding", 9) ||
+		!strncmp(rest, ", encoding", 10)));
+	p->dirty |= !reads;
+	p->before = ')';
+}
+
+static void
+python_word(struct inline_scan *p, const char *s, size_t n, char before)
+{
+	bool os = word_in(s, n, "os"), sys = word_in(s, n, "sys");
+	if (word_in(s, n, "import") || word_in(s, n, "from")) {
+		python_import(p, *s == 'f');
+	} else if (word_in(s, n, "open")) {
+		python_open(p);
+	} else if (os || sys) {
+		size_t k = 0;
+		if (look(p, 0) == '.') {
+			p->pos++;
+			k = word_at(p);
+		}
+		if (k == 0 || before == '.' ||
+		    !word_in(p->s + p->pos, k, os ? py_os : py_sys))
+			p->dirty = true;
+	} else if (word_in(s, n, py_denied) || (s[0] == '_' && n > 1)) {
+		p->dirty = true;
+	} else if (look(p, 0) == '"' || look(p, 0) == '\'') {
+		bool format = n <= 2 && (strchr("fFtT", s[0]) ||
+			(n == 2 && strchr("fFtT", s[1])));
+		scan_string(p, "python", format);
+	}
+}
+
+static void
+other_word(struct inline_scan *p, const char *lang, const char *s, size_t n,
+	char before)
+{
+	static const struct {
+		const char *lang, *allowed;
+	} lists[] = { { "node", node_allowed }, { "perl", perl_allowed },
+		{ "ruby", ruby_allowed }, { "php", php_allowed },
+		{ "lua", lua_allowed } };
+	bool variable = before && strchr("$@%", before) &&
+		(!strcmp(lang, "perl") || !strcmp(lang, "php"));
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+		if (!strcmp(lang, lists[i].lang) && !variable &&
+		    !word_in(s, n, lists[i].allowed))
+			p->dirty = true;
+	if (variable && word_in(s, n, "ENV"))
+		p->dirty = true;
+	if (!strcmp(lang, "perl") && !variable && look(p, 0) && (
+	    word_in(s, n, "s tr y") || word_in(s, n, "m qw q qq")) &&
+	    (ispunct((unsigned char)look(p, 0)) && !strchr(",;)=", look(p, 0))))
+		scan_perl_regex(p, word_in(s, n, "s tr y") ? 2 : 1);
+	if (word_in(s, n, "require") && (look(p, 0) == '(' || look(p, 0) == ' ')) {
+		const char *end = memchr(p->s + p->pos, ')', p->len - p->pos);
+		bool data = end && end - p->s > 8 && (!strncmp(end - 6, ".json", 5) ||
+			!strncmp(end - 6, "/json", 5));
+		p->dirty |= !strcmp(lang, "node") ? !data :
+			strncmp(p->s + p->pos + 1, "'json'", 6) != 0;
+	}
+	if (word_in(s, n, "process") && (strncmp(p->s + p->pos, ".version", 8) &&
+	    strncmp(p->s + p->pos, ".platform", 9) &&
+	    strncmp(p->s + p->pos, ".arch", 5)))
+		p->dirty = true;
+}
+
+static void
+scan_code(struct inline_scan *p, const char *lang)
+{
+	bool python = !strcmp(lang, "python"), perl = !strcmp(lang, "perl");
+	while (p->pos < p->len) {
+		char c = p->s[p->pos];
+		size_t n = word_at(p);
+		if (n > 0 && !isdigit((unsigned char)c)) {
+			char before = p->before;
+			const char *s = p->s + p->pos;
+			note_word(p, s, n);
+			p->pos += n;
+			p->before = 'a';
+			if (python)
+				python_word(p, s, n, before);
+			else
+				other_word(p, lang, s, n, before);
+		} else if (n > 0) {
+			p->pos += n;
+			p->before = '0';
+		} else if (c == '"' || c == '\'' || c == '`') {
+			scan_string(p, lang, false);
+		} else if (perl && c == '/' && !isalnum((unsigned char)p->before) &&
+		    p->before != ')' && p->before != ']' && p->before != '}') {
+			scan_perl_regex(p, 1);
+		} else {
+			p->dirty |= (c == '\\' && look(p, 1) != 'n') ||
+				(perl && (c == '&' || c == '<') &&
+				isalpha((unsigned char)look(p, 1))) ||
+				(!strcmp(lang, "php") && c == '`');
+			if (!isspace((unsigned char)c))
+				p->before = c;
+			p->pos++;
+		}
+	}
+}
+
+/* What the literals would do in a shell; only what must never run counts. */
+static void
+never_in_literals(struct inline_scan *p)
+{
+	struct walk *w = p->w;
+	struct gate_flow in = { .present = false }, out = in;
+	size_t n = 1;
+	for (size_t i = 0; i < p->nliterals; i++)
+		n += strlen(p->literals[i]) + 1;
+	char *all = arena_alloc(w->arena, n), *at = all;
+	for (size_t i = 0; i < p->nliterals; i++) {
+		at = stpcpy(at, p->literals[i]);
+		*at++ = ' ';
+		struct gate_field f = field_text(w, p->literals[i],
+			strlen(p->literals[i]), 0);
+		struct path path = path_of(w, &f);
+		if (p->removes && path.vital)
+			walk_never(w, "delete in root path",
+				"its code removes %s", f.s);
+	}
+	if (!p->runs_shell)
+		return;
+	bool quiet = w->never_only;
+	w->never_only = true;
+	for (size_t i = 0; i < p->nliterals && i < 8; i++)
+		walk_text(w, p->literals[i], strlen(p->literals[i]), &in, &out);
+	walk_text(w, all, (size_t)(at - all), &in, &out);
+	w->never_only = quiet;
+}
+
+void
+rule_inline(struct walk *w, const char *lang, const struct gate_field *code)
+{
+	struct inline_scan p = { .w = w, .s = code->s, .len = code->len };
+	if (code->flags & FIELD_ANY) {
+		walk_ask(w, GATE_CLASS_CODE, "script execution via -e/-c flag",
+			"its code is only known at run time");
+		return;
+	}
+	p.s = gate_unmark(w->arena, code->s);
+	scan_code(&p, lang);
+	if (code->flags & (FIELD_FETCHED | FIELD_DECODED | FIELD_DATA))
+		p.dirty = true;
+	if (!p.dirty)
+		return;
+	walk_ask(w, GATE_CLASS_CODE, "script execution via -e/-c flag",
+		"its %s code does more than compute and print", lang);
+	if (strstr(p.s, "fork while fork") || strstr(p.s, "while(1){fork}"))
+		walk_never(w, "fork bomb", "its code forks without end");
+	never_in_literals(&p);
+}

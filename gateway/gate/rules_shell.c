@@ -1,0 +1,369 @@
+/* The shell's own: what runs text, keeps text for later, or changes the shell. */
+#include <string.h>
+
+#include "gateway/gate/rules.h"
+
+/* Variables that make later programs load or run something. */
+static bool
+env_runs_code(const char *name)
+{
+	static const char list[] = "BASH_ENV ENV IFS PS0 PS1 PS4 PROMPT_COMMAND "
+		"SHELLOPTS BASHOPTS GIT_SSH GIT_SSH_COMMAND GIT_EXTERNAL_DIFF "
+		"GIT_PROXY_COMMAND GIT_ASKPASS SSH_ASKPASS SUDO_ASKPASS "
+		"GIT_EXEC_PATH GIT_TEMPLATE_DIR GIT_CONFIG GIT_CONFIG_GLOBAL "
+		"GIT_CONFIG_SYSTEM GIT_CONFIG_COUNT GIT_CONFIG_PARAMETERS "
+		"GIT_DIR GIT_WORK_TREE GIT_ALTERNATE_OBJECT_DIRECTORIES "
+		"NODE_OPTIONS NODE_PATH PYTHONPATH PYTHONSTARTUP PYTHONHOME "
+		"PYTHONINSPECT PYTHONUSERBASE PYTHONBREAKPOINT PERL5OPT PERL5LIB "
+		"PERLLIB PERL5DB RUBYOPT RUBYLIB JAVA_TOOL_OPTIONS _JAVA_OPTIONS "
+		"JDK_JAVA_OPTIONS CLASSPATH MAKEFLAGS MFLAGS GNUMAKEFLAGS MAKEFILES "
+		"LESSOPEN LESSCLOSE GCONV_PATH GLIBC_TUNABLES HOSTALIASES "
+		"TERMINFO NLSPATH CDPATH GLOBIGNORE FIGNORE HISTFILE INPUTRC "
+		"RSYNC_RSH CVS_RSH TAR_OPTIONS GZIP UNZIP ZIPOPT TAPE "
+		"RUSTC_WRAPPER RUSTC RUSTC_WORKSPACE_WRAPPER CARGO_HOME "
+		"DOCKER_HOST DOCKER_CONTEXT CONTAINER_HOST KUBECONFIG "
+		"OPENSSL_CONF OPENSSL_ENGINES SSL_CERT_FILE CURL_HOME WGETRC "
+		"PIP_INDEX_URL PIP_EXTRA_INDEX_URL PIP_CONFIG_FILE UV_INDEX_URL "
+		"npm_config_registry NPM_CONFIG_REGISTRY npm_config_script_shell "
+		"GOFLAGS GOPROXY GOTOOLDIR GEM_HOME GEM_PATH BUNDLE_GEMFILE "
+		"R_PROFILE LUA_INIT LUA_PATH PHPRC PHP_INI_SCAN_DIR "
+		"EMACSLOADPATH VIMINIT EXINIT XDG_CONFIG_HOME ZDOTDIR SHELL "
+		"http_proxy https_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY all_proxy "
+		"GIT_SSL_NO_VERIFY NODE_TLS_REJECT_UNAUTHORIZED HOME "
+		"HERMES_YOLO_MODE MANOPT QEMU_LD_PREFIX EDITOR_CMD";
+	return word_in(name, strlen(name), list) ||
+		strncmp(name, "LD_", 3) == 0 || strncmp(name, "DYLD_", 5) == 0 ||
+		strncmp(name, "BASH_FUNC_", 10) == 0 ||
+		strncmp(name, "GIT_CONFIG_", 11) == 0 ||
+		strncmp(name, "npm_config_", 11) == 0;
+}
+
+/* Programs that others start: fine if they are known and harmless. */
+static bool
+names_program(const char *name)
+{
+	return word_in(name, strlen(name), "PAGER MANPAGER GIT_PAGER EDITOR VISUAL "
+		"GIT_EDITOR GIT_SEQUENCE_EDITOR BROWSER CC CXX LD AR MAKE "
+		"SYSTEMD_PAGER SYSTEMD_EDITOR FCEDIT SUDO_EDITOR LESSEDIT "
+		"HGEDITOR SVN_EDITOR KUBE_EDITOR GH_PAGER GH_EDITOR DELTA_PAGER "
+		"BAT_PAGER AWS_PAGER PSQL_PAGER");
+}
+
+static bool
+harmless_program(const char *s)
+{
+	return *s == '\0' || word_in(s, strcspn(s, " "), "cat true : less more "
+		"gcc g++ cc c++ clang clang++ tcc ld ar gmake make gcc-12 gcc-13 "
+		"clang-15 clang-16 lld gold ccache ar") ;
+}
+
+/* PATH is fine with the workspace's own tool directories behind or before it. */
+static bool
+path_value_bad(struct walk *w, const struct gate_field *v)
+{
+	const char *s = v->s;
+	for (;;) {
+		size_t n = strcspn(s, ":");
+		struct gate_field part = field_text(w, s, n, 0);
+		struct path p = path_of(w, &part);
+		bool unknown = n == 1 && *s == MARK_ANY;	/* $PATH */
+		bool system = p.zone == ZONE_SYSTEM || p.zone == ZONE_HOME;
+		bool tools = p.zone == ZONE_INSIDE && p.norm &&
+			(strstr(p.norm, "/bin") || strstr(p.norm, "/.venv/") ||
+			strstr(p.norm, "/node_modules/.bin"));
+		if (n == 0 || (!unknown && !system && !tools) || (*s != '/' && !unknown))
+			return true;
+		if (!s[n])
+			return false;
+		s += n + 1;
+	}
+}
+
+void
+rule_env(struct walk *w, const char *name, const struct gate_field *value,
+	bool exported)
+{
+	(void)exported;
+	if (strcmp(name, "PATH") == 0 && path_value_bad(w, value))
+		walk_ask(w, GATE_CLASS_CODE, "environment that runs code",
+			"PATH then finds other programs (%s)", value->s);
+	else if (strcmp(name, "IFS") == 0 && value->len <= 3 &&
+	    !(value->flags & FIELD_ANY))
+		return;		/* the walker stops resolving instead */
+	else if ((strncmp(name, "GIT_SSL", 7) != 0 && env_runs_code(name) &&
+	    value->len > 0) || strcmp(name, "GIT_SSL_NO_VERIFY") == 0)
+		walk_ask(w, GATE_CLASS_CODE, "environment that runs code",
+			"%s changes what later programs load or run", name);
+	else if (names_program(name) && !harmless_program(value->s))
+		walk_ask(w, GATE_CLASS_CODE, "environment that runs code",
+			"%s names a program that others start (%s)", name, value->s);
+}
+
+/* Words joined by blanks, if all are known. */
+static bool
+join_fields(struct walk *w, const struct gate_cmd *c, size_t from,
+	const char **ret, size_t *ret_len)
+{
+	size_t n = 1, len = 0;
+	for (size_t i = from; i < c->n; i++)
+		n += c->v[i].len + 1;
+	char *s = arena_alloc(w->arena, n);
+	for (size_t i = from; i < c->n; i++) {
+		if (c->v[i].flags & FIELD_ANY)
+			return false;
+		if (i > from)
+			s[len++] = ' ';
+		memcpy(s + len, c->v[i].s, c->v[i].len);
+		len += c->v[i].len;
+	}
+	*ret = gate_unmark(w->arena, s);
+	*ret_len = len;
+	return true;
+}
+
+static void
+ask_fetched(struct walk *w, unsigned flags, const char *key, const char *what)
+{
+	if (flags & FIELD_FETCHED)
+		walk_ask_severe(w, GATE_CLASS_CODE, key,
+			"%s runs what the network sends", what);
+}
+
+static void
+rule_eval(struct walk *w, struct gate_cmd *c, const char *arg)
+{
+	const char *s;
+	size_t len;
+	unsigned flags = 0;
+	(void)arg;
+	for (size_t i = 1; i < c->n; i++)
+		flags |= c->v[i].flags;
+	ask_fetched(w, flags, "remote content via eval/source", "eval");
+	if (flags & FIELD_DECODED)
+		walk_ask(w, GATE_CLASS_CODE, "decoded content to shell",
+			"eval runs decoded text");
+	if (!join_fields(w, c, 1, &s, &len)) {
+		walk_ask(w, GATE_CLASS_CODE, "code that can't be read",
+			"eval runs text that is only known at run time");
+		return;
+	}
+	if (flags & (FIELD_SUBST | FIELD_GLOB))
+		walk_ask(w, GATE_CLASS_CODE, "code that can't be read",
+			"eval runs what another command prints");
+	walk_text(w, s, len, &c->in, &c->out);
+}
+
+static void
+rule_source(struct walk *w, struct gate_cmd *c, const char *arg)
+{
+	(void)arg;
+	if (c->n < 2)
+		return;
+	const struct gate_field *f = &c->v[cmd_arg_is(c, 1, "--") && c->n > 2 ? 2 : 1];
+	if (f->flags & FIELD_PROC) {
+		ask_fetched(w, f->flags, "remote content via eval/source", "source");
+		walk_ask(w, GATE_CLASS_CODE, "code that can't be read",
+			"source runs what a command prints");
+		return;
+	}
+	rule_run_script(w, c, f);
+}
+
+/* A script file that an interpreter or the shell reads. */
+void
+rule_run_script(struct walk *w, struct gate_cmd *c, const struct gate_field *f)
+{
+	struct path p = path_of(w, f);
+	(void)c;
+	if (f->flags & FIELD_PROC)
+		walk_ask_severe(w, GATE_CLASS_CODE, f->flags & FIELD_FETCHED ?
+			"remote script via process substitution" :
+			"code that can't be read", "it runs what a command prints");
+	else if (f->flags & FIELD_ANY)
+		walk_ask(w, GATE_CLASS_CODE, "code that can't be read",
+			"which script runs (%s) is only known at run time", f->s);
+	else if (strncmp(f->s, "/dev/", 5) == 0 || strncmp(f->s, "/proc/", 6) == 0)
+		walk_ask(w, GATE_CLASS_CODE, "code that can't be read",
+			"it runs code from %s", f->s);
+	else if (path_was_written(w, f) || w->tree_fetched)
+		walk_ask(w, GATE_CLASS_CODE, "run of what was just written",
+			"%s was written or fetched by this same command", f->s);
+	else if (w->made_executable && p.zone == ZONE_INSIDE &&
+	    path_was_written(w, f))
+		walk_ask(w, GATE_CLASS_CODE, "chmod +x followed by immediate execution",
+			"%s was just made executable", f->s);
+	else if (p.zone != ZONE_INSIDE)
+		walk_ask(w, GATE_CLASS_CODE, "script outside the workspace",
+			"%s isn't in the workspace", f->s);
+}
+
+static void
+rule_trap(struct walk *w, struct gate_cmd *c, const char *arg)
+{
+	struct gate_flow out = { .present = false };
+	size_t i = cmd_arg_is(c, 1, "--") ? 2 : 1;
+	(void)arg;
+	if (i >= c->n || c->v[i].s[0] == '-' || c->n - i < 2)
+		return;
+	if (c->v[i].flags & FIELD_ANY)
+		walk_ask(w, GATE_CLASS_CODE, "code that can't be read",
+			"trap keeps text that is only known at run time");
+	else
+		walk_text(w, c->v[i].s, c->v[i].len, &c->in, &out);
+}
+
+static void
+rule_alias(struct walk *w, struct gate_cmd *c, const char *arg)
+{
+	(void)arg;
+	for (size_t i = 1; i < c->n; i++) {
+		const char *eq = strchr(c->v[i].s, '=');
+		if (!eq)
+			continue;
+		if (c->v[i].flags & FIELD_ANY) {
+			walk_ask(w, GATE_CLASS_CODE, "code that can't be read",
+				"alias keeps text that is only known at run time");
+			continue;
+		}
+		struct walk_func *f = arena_alloc(w->arena, sizeof(*f));
+		f->name = arena_strn(w->arena, c->v[i].s, (size_t)(eq - c->v[i].s));
+		f->text = arena_str(w->arena, eq + 1);
+		f->next = w->funcs;
+		w->funcs = f;
+		/* `alias rm='ls'` hides nothing: both meanings are looked at */
+	}
+}
+
+static void
+rule_cd(struct walk *w, struct gate_cmd *c, const char *arg)
+{
+	struct opts o;
+	int k;
+	const struct gate_field *to = NULL;
+	(void)arg;
+	opts_init(&o, c, "+", "");
+	while ((k = opts_next(&o)) != OPT_END)
+		if (k == OPT_WORD && !to)
+			to = o.word;
+	if (!to) {
+		w->cwd = w->ctx->home;
+		return;
+	}
+	struct path p = path_of(w, to);
+	w->cwd = (to->flags & FIELD_ANY) || field_is(to, "-") ? NULL : p.norm;
+}
+
+/* A subshell's directory can't be known after an unknown cd: relative paths are
+ * then unknown places, which only writes and deletes mind. */
+
+static void
+rule_set(struct walk *w, struct gate_cmd *c, const char *arg)
+{
+	(void)arg;
+	for (size_t i = 1; i < c->n; i++) {
+		bool dashes = field_is(&c->v[i], "--");
+		if (!dashes && (c->v[i].s[0] == '-' || c->v[i].s[0] == '+')) {
+			if (c->v[i].len > 1 && strchr(c->v[i].s, 'o'))
+				i++;
+			continue;
+		}
+		w->args = c->v + i + (dashes ? 1 : 0);
+		w->nargs = c->n - i - (dashes ? 1 : 0);
+		return;
+	}
+}
+
+/* read, mapfile: the names become unknown; mapfile -C runs a command. */
+static void
+rule_read_names(struct walk *w, struct gate_cmd *c, const char *arg)
+{
+	struct opts o;
+	int k;
+	opts_init(&o, c, arg, "");
+	while ((k = opts_next(&o)) != OPT_END) {
+		if (k == OPT_WORD && strpbrk(o.word->s, "[") == NULL)
+			var_set(w, o.word->s, NULL);
+		else if (k == 'a' && o.val)
+			var_set(w, o.val, NULL);
+		else if (k == 'C' && o.val)
+			walk_text(w, o.val_field.s, o.val_field.len, &c->in, &c->out);
+		else if (k == OPT_WORD)
+			walk_ask(w, GATE_CLASS_CODE, "code that can't be read",
+				"a subscript is run as arithmetic");
+	}
+}
+
+/* export, declare: assignments were made by the walker. */
+static void
+rule_declare(struct walk *w, struct gate_cmd *c, const char *arg)
+{
+	bool functions = false;
+	(void)arg;
+	for (size_t i = 1; i < c->n; i++) {
+		const char *s = c->v[i].s, *eq = strchr(s, '=');
+		if (s[0] == '-' && strchr(s, 'f') && strcmp(c->name, "export") == 0)
+			functions = true;
+		if (s[0] == '-' && (strchr(s, 'n') || strchr(s, 'i')) &&
+		    strcmp(c->name, "export") != 0)
+			walk_ask(w, GATE_CLASS_CODE, "code that can't be read",
+				"%s %s makes a variable stand for something else",
+				c->name, s);
+		if (!eq) {
+			if (s[0] != '-' && strcmp(c->name, "unset") == 0)
+				var_set(w, s, NULL);
+			continue;
+		}
+		struct gate_field v = field_text(w, eq + 1, strlen(eq + 1),
+			c->v[i].flags);
+		const char *name = arena_strn(w->arena, s, (size_t)(eq - s));
+		rule_env(w, name, &v, true);
+		var_set(w, name, &v);
+	}
+	if (functions)
+		walk_ask(w, GATE_CLASS_CODE, "environment that runs code",
+			"exported functions replace commands in later programs");
+}
+
+static void
+rule_hash(struct walk *w, struct gate_cmd *c, const char *arg)
+{
+	if (opts_has(c, "+p:", arg, ""))
+		walk_ask(w, GATE_CLASS_CODE, "command replaced by another",
+			"%s makes a name run something else", c->name);
+}
+
+static void
+rule_always_code(struct walk *w, struct gate_cmd *c, const char *arg)
+{
+	walk_ask(w, GATE_CLASS_CODE, "code that can't be read", "%s %s", c->name, arg);
+}
+
+static void
+rule_complete(struct walk *w, struct gate_cmd *c, const char *arg)
+{
+	struct opts o;
+	int k;
+	opts_init(&o, c, arg, "");
+	while ((k = opts_next(&o)) != OPT_END)
+		if ((k == 'C' || k == 'F') && o.val)
+			walk_text(w, o.val_field.s, o.val_field.len, &c->in, &c->out);
+}
+
+const struct gate_kind kinds_shell[] = {
+	{ "eval", rule_eval, NULL },
+	{ "source .", rule_source, NULL },
+	{ "trap", rule_trap, NULL },
+	{ "alias", rule_alias, NULL },
+	{ "unalias", rule_set, NULL },
+	{ "cd chdir", rule_cd, NULL },
+	{ "set", rule_set, NULL },
+	{ "read", rule_read_names, "a:d:i:n:N:p:t:u:" },
+	{ "mapfile readarray", rule_read_names, "d:n:O:s:u:C:c:" },
+	{ "export declare typeset local readonly unset", rule_declare, NULL },
+	{ "hash", rule_hash, "p" },
+	{ "enable", rule_hash, "fd" },
+	{ "bind", rule_always_code, "makes keys run commands" },
+	{ "complete compgen", rule_complete, "A:G:W:F:C:X:P:S:o:" },
+	{ "fc", rule_always_code, "runs commands from the history" },
+	{ NULL, NULL, NULL },
+};

@@ -1,0 +1,462 @@
+/* Commands that run another command: peeled by each one's own grammar. */
+#include <ctype.h>
+#include <string.h>
+
+#include "gateway/gate/rules.h"
+
+/*
+ * arg: getopt string, then optionally "|" long options with a value, then
+ * optionally "|" the number of operands before the command.
+ */
+struct grammar {
+	char shorts[64];
+	char longs[256];
+	size_t skip;
+};
+
+static void
+grammar_read(const char *arg, struct grammar *g)
+{
+	size_t n = strcspn(arg, "|");
+	*g = (struct grammar){ .skip = 0 };
+	memcpy(g->shorts, arg, n);
+	arg += n + (arg[n] == '|');
+	n = strcspn(arg, "|");
+	memcpy(g->longs, arg, n);
+	arg += n + (arg[n] == '|');
+	if (*arg)
+		g->skip = (size_t)(*arg - '0');
+}
+
+/* The first field that isn't an option, after `skip` operands; c->n if none. */
+static size_t
+inner_at(const struct gate_cmd *c, const char *arg)
+{
+	struct grammar g;
+	struct opts o;
+	int k;
+	grammar_read(arg, &g);
+	opts_init(&o, c, g.shorts, g.longs);
+	while ((k = opts_next(&o)) != OPT_END)
+		if (k == OPT_WORD && g.skip-- == 0)
+			return o.word_at;
+	return c->n;
+}
+
+/* nice, timeout, nohup and all that change nothing but circumstances. */
+static void
+rule_peel(struct walk *w, struct gate_cmd *c, const char *arg)
+{
+	walk_fields(w, c, inner_at(c, arg));
+}
+
+/* The same, where the command itself needs a yes as well. */
+static void
+rule_peel_ask(struct walk *w, struct gate_cmd *c, const char *arg)
+{
+	walk_ask_severe(w, GATE_CLASS_FILES, "runs with other rights or elsewhere",
+		"%s runs commands with other rights or in another place", c->name);
+	walk_fields(w, c, inner_at(c, arg));
+}
+
+static void
+rule_sudo(struct walk *w, struct gate_cmd *c, const char *arg)
+{
+	struct opts o;
+	int k;
+	bool privilege = false, shell = false;
+	opts_init(&o, c, arg, "user group host prompt chdir close-from role type "
+		"other-user chroot command-timeout");
+	while ((k = opts_next(&o)) != OPT_END && k != OPT_WORD) {
+		privilege |= k == 'S' || k == 'A';
+		shell |= k == 's' || k == 'i';
+	}
+	walk_ask_severe(w, GATE_CLASS_FILES, privilege ?
+		"sudo with privilege flag (stdin/askpass/shell/list)" :
+		"command with raised privileges",
+		"%s runs it with the rights of another user", c->name);
+	if (k != OPT_WORD)
+		return;
+	size_t at = o.word_at;
+	while (at < c->n && strchr(c->v[at].s, '=') && c->v[at].s[0] != '=' &&
+	    !strchr(c->v[at].s, '/'))
+		at++;
+	if (shell && at < c->n)
+		walk_text(w, c->v[at].s, c->v[at].len, &c->in, &c->out);
+	walk_fields(w, c, at);
+}
+
+/* NAME=value operands, then the command; -S splits one string into words. */
+static void
+rule_envcmd(struct walk *w, struct gate_cmd *c, const char *arg)
+{
+	struct opts o;
+	int k;
+	opts_init(&o, c, arg, "unset chdir split-string argv0");
+	const char *cwd = w->cwd;
+	while ((k = opts_next(&o)) != OPT_END) {
+		bool split = k == 'S' || (k == OPT_LONG &&
+			opts_long(&o, "split-string", 2));
+		if (split && o.val) {
+			if (o.val_field.flags & FIELD_ANY)
+				walk_ask(w, GATE_CLASS_CODE, "code that can't be read",
+					"env -S runs text that can't be read");
+			else
+				walk_text(w, o.val_field.s, o.val_field.len, &c->in,
+					&c->out);
+		} else if (k == 'C' || (k == OPT_LONG && opts_long(&o, "chdir", 2))) {
+			w->cwd = path_of(w, &o.val_field).norm;
+		} else if (k == OPT_WORD) {
+			const char *eq = strchr(o.word->s, '=');
+			if (!eq || eq == o.word->s)
+				break;
+			struct gate_field v = field_text(w, eq + 1, strlen(eq + 1),
+				o.word->flags);
+			rule_env(w, arena_strn(w->arena, o.word->s,
+				(size_t)(eq - o.word->s)), &v, true);
+		}
+	}
+	if (k == OPT_WORD)
+		walk_fields(w, c, o.word_at);
+	else
+		c->out.flags |= FIELD_SECRET;	/* what env prints */
+	w->cwd = cwd;
+}
+
+static void
+rule_printenv(struct walk *w, struct gate_cmd *c, const char *arg)
+{
+	(void)w;
+	(void)arg;
+	c->out.flags |= FIELD_SECRET;
+	for (size_t i = 1; i < c->n; i++)
+		if (word_in(c->v[i].s, c->v[i].len, "PATH HOME USER SHELL PWD LANG "
+		    "TERM NODE_ENV VIRTUAL_ENV"))
+			c->out.flags &= ~(unsigned)FIELD_SECRET;
+}
+
+/* command -v only looks; exec and builtin run. exec with only redirections
+ * changes the shell's own descriptors. */
+static void
+rule_command(struct walk *w, struct gate_cmd *c, const char *arg)
+{
+	if (strcmp(c->name, "command") == 0 && opts_has(c, "+", "vV", ""))
+		return;
+	walk_fields(w, c, inner_at(c, arg));
+}
+
+/* A command line given as one string or as words: watch, flock -c, script -c. */
+static void
+run_string(struct walk *w, struct gate_cmd *c, const struct gate_field *f)
+{
+	if (f->flags & FIELD_ANY)
+		walk_ask(w, GATE_CLASS_CODE, "code that can't be read",
+			"%s runs text that is only known at run time", c->name);
+	else
+		walk_text(w, f->s, f->len, &c->in, &c->out);
+}
+
+static void
+run_rest_as_text(struct walk *w, struct gate_cmd *c, size_t from)
+{
+	size_t n = 1, len = 0;
+	for (size_t i = from; i < c->n; i++)
+		n += c->v[i].len + 1;
+	char *s = arena_alloc(w->arena, n + 1);
+	struct gate_field f = { s, 0, 0 };
+	for (size_t i = from; i < c->n; i++) {
+		f.flags |= c->v[i].flags;
+		memcpy(s + len, c->v[i].s, c->v[i].len);
+		len += c->v[i].len;
+		s[len++] = ' ';
+	}
+	f.s = gate_unmark(w->arena, s);
+	f.len = len;
+	if (from < c->n)
+		run_string(w, c, &f);
+}
+
+/* watch, ssh-like: the words are joined and given to a shell. */
+static void
+rule_joined(struct walk *w, struct gate_cmd *c, const char *arg)
+{
+	run_rest_as_text(w, c, inner_at(c, arg));
+}
+
+static void
+rule_flock(struct walk *w, struct gate_cmd *c, const char *arg)
+{
+	struct opts o;
+	int k;
+	size_t words = 0;
+	opts_init(&o, c, arg, "timeout wait conflict-exit-code command log-out "
+		"log-in log-io log-timing echo output-limit");
+	while ((k = opts_next(&o)) != OPT_END) {
+		if ((k == 'c' || (k == OPT_LONG && opts_long(&o, "command", 2))) &&
+		    (o.val || o.i < c->n))
+			run_string(w, c, o.val ? &o.val_field : &c->v[o.i]);
+		else if (k == OPT_WORD && ++words == 2 &&
+		    strcmp(c->name, "flock") == 0) {
+			if (cmd_arg_is(c, o.word_at, "-c") ||
+			    cmd_arg_is(c, o.word_at, "--command"))
+				run_rest_as_text(w, c, o.word_at + 1);
+			else
+				walk_fields(w, c, o.word_at);
+			return;
+		} else if (k == OPT_WORD && strcmp(c->name, "script") == 0) {
+			path_check_write(w, o.word, "writes");
+		}
+	}
+}
+
+/* su: asks in any case; -c's text is read as well. */
+static void
+rule_su(struct walk *w, struct gate_cmd *c, const char *arg)
+{
+	struct opts o;
+	int k;
+	walk_ask_severe(w, GATE_CLASS_FILES, "command with raised privileges",
+		"%s runs it with the rights of another user", c->name);
+	opts_init(&o, c, arg, "command user group session-command shell");
+	bool user = strcmp(c->name, "runuser") == 0 &&
+		opts_has(c, arg, "u", "user");
+	while ((k = opts_next(&o)) != OPT_END) {
+		if ((k == 'c' || (k == OPT_LONG && opts_long(&o, "command", 1))) && o.val)
+			run_string(w, c, &o.val_field);
+		else if (k == OPT_WORD && user) {
+			walk_fields(w, c, o.word_at);
+			return;
+		}
+	}
+}
+
+/* The operands of xargs come from its input: what is known of it is shown to
+ * the inner rule as one more field. */
+static void
+rule_xargs(struct walk *w, struct gate_cmd *c, const char *arg)
+{
+	static const char any[] = { MARK_ANY, '\0' };
+	struct opts o;
+	int k;
+	const char *replace = NULL;
+	opts_init(&o, c, arg, "arg-file delimiter max-args max-procs max-lines "
+		"max-chars process-slot-var");
+	while ((k = opts_next(&o)) != OPT_END && k != OPT_WORD) {
+		if (k == 'I' || k == 'J')
+			replace = o.val;
+		else if (k == 'i' || (k == OPT_LONG && opts_long(&o, "replace", 3)))
+			replace = o.val ? o.val : "{}";
+		else if (k == 'a' || (k == OPT_LONG && opts_long(&o, "arg-file", 3)))
+			path_check_read(w, &o.val_field);
+	}
+	if (k != OPT_WORD)
+		return;
+	struct field_list list = { .n = 0 };
+	struct gate_field given = { any, 1, FIELD_ANY | FIELD_DATA |
+		(c->in.flags & FIELD_TAINT) };
+	if (c->in.text && c->in.len < 4096) {
+		size_t n = c->in.len;
+		while (n > 0 && strchr(" \n", c->in.text[n - 1]))
+			n--;
+		given = field_text(w, c->in.text, n, c->in.flags & FIELD_TAINT);
+	} else if (c->in.base) {
+		char star[] = { '/', MARK_STAR, '\0' };
+		const char *s = arena_join(w->arena, c->in.base, star, "");
+		given = (struct gate_field){ s, strlen(s), FIELD_GLOB };
+	}
+	for (size_t i = o.word_at; i < c->n; i++) {
+		struct gate_field f = c->v[i];
+		const char *at = replace ? strstr(f.s, replace) : NULL;
+		if (at) {
+			const char *head = arena_strn(w->arena, f.s,
+				(size_t)(at - f.s));
+			f.s = arena_join(w->arena, head, given.s,
+				at + strlen(replace));
+			f.len = strlen(f.s);
+			f.flags |= given.flags;
+		}
+		field_push(w, &list, f);
+	}
+	if (!replace && given.len > 0)
+		field_push(w, &list, given);
+	struct gate_cmd sub = { .v = list.v, .n = list.n, .wrapped = true };
+	if (list.n > 0 && strcmp(list.v[0].s, "rm") == 0)
+		walk_ask(w, GATE_CLASS_FILES, "xargs with rm",
+			"it deletes what its input names");
+	w->compound = true;
+	walk_command(w, &sub);
+	c->out = sub.out;
+}
+
+/* parallel: a template and ::: arguments, or its input. */
+static void
+rule_parallel(struct walk *w, struct gate_cmd *c, const char *arg)
+{
+	size_t at = inner_at(c, arg), end = at;
+	while (end < c->n && !field_starts(&c->v[end], ":::"))
+		end++;
+	struct gate_cmd sub = { .v = c->v, .n = end, .in = c->in };
+	if (at == end) {
+		walk_ask(w, GATE_CLASS_CODE, "code that can't be read",
+			"parallel runs the lines of its input");
+		return;
+	}
+	sub.name = c->name;
+	run_rest_as_text(w, &sub, at);
+	if (end == at + 1 && !strchr(c->v[at].s, ' '))
+		walk_fields(w, &sub, at);
+}
+
+static void
+rule_busybox(struct walk *w, struct gate_cmd *c, const char *arg)
+{
+	(void)arg;
+	if (c->n > 1 && c->v[1].s[0] != '-')
+		walk_fields(w, c, 1);
+}
+
+/* Builders of a run: `uv run X`, `poetry run X`, `bundle exec X`. The rest of
+ * these tools is in rules_pkg.c, which calls this. */
+
+/* gdb, strace: the program is the workspace's or a known one; -ex may run. */
+static void
+rule_gdb(struct walk *w, struct gate_cmd *c, const char *arg)
+{
+	struct opts o;
+	int k;
+	bool args = false;
+	for (size_t i = 1; i < c->n; i++) {
+		const char *s = c->v[i].s;
+		bool ex = !strcmp(s, "-ex") || !strcmp(s, "--ex") ||
+			!strcmp(s, "-iex") || !strcmp(s, "-eval-command") ||
+			!strcmp(s, "--eval-command") || !strcmp(s, "-o") ||
+			!strcmp(s, "-O");
+		if (!ex || i + 1 >= c->n)
+			continue;
+		const char *e = c->v[i + 1].s;
+		e += strspn(e, " ");
+		size_t n = strcspn(e, " ");
+		if (!word_in(e, n, "run r bt backtrace quit q info where print p "
+		    "continue c start break b tbreak set frame f up down list l "
+		    "next n step s finish thread x display watch disassemble "
+		    "kill detach echo printf catch delete"))
+			walk_ask(w, GATE_CLASS_CODE, "program run through an option",
+				"the debugger is told to do: %s", e);
+	}
+	opts_init(&o, c, arg, "args pid");
+	while ((k = opts_next(&o)) != OPT_END) {
+		if (k == 'p' || (k == OPT_LONG && opts_long(&o, "pid", 3)))
+			walk_ask(w, GATE_CLASS_FILES, "other process controlled",
+				"it takes over a running process");
+		if (k == 'x')
+			walk_ask(w, GATE_CLASS_CODE, "program run through an option",
+				"it runs a debugger script");
+		args |= k == OPT_LONG && opts_long(&o, "args", 4);
+	}
+	(void)args;
+}
+
+/* A server of terminals or a scheduler: the words are a command for later. */
+static void
+rule_session(struct walk *w, struct gate_cmd *c, const char *arg)
+{
+	size_t at = inner_at(c, arg);
+	bool tmux = strcmp(c->name, "tmux") == 0;
+	if (tmux && (at >= c->n || word_in(c->v[at].s, c->v[at].len,
+	    "ls list-sessions list-windows list-panes capture-pane info -V")))
+		return;
+	if (tmux) {
+		walk_ask(w, GATE_CLASS_CODE, "command typed into another session",
+			"tmux runs or types commands elsewhere");
+		for (size_t i = at + 1; i < c->n; i++)
+			if (strchr(c->v[i].s, ' '))
+				run_string(w, c, &c->v[i]);
+		return;
+	}
+	walk_ask(w, GATE_CLASS_CODE, "command typed into another session",
+		"%s runs commands elsewhere", c->name);
+	walk_fields(w, c, at);
+}
+
+/* Always asks; the rest is read for what must never run. */
+static void
+rule_hyper(struct walk *w, struct gate_cmd *c, const char *arg)
+{
+	struct opts o;
+	int k;
+	opts_init(&o, c, arg, "warmup min-runs max-runs runs setup prepare conclude "
+		"cleanup export-json export-csv export-markdown shell parameter-list "
+		"parameter-scan command-name style output input exec ext watch "
+		"ignore delay on-change filter exts");
+	while ((k = opts_next(&o)) != OPT_END)
+		if (k == OPT_WORD)
+			run_string(w, c, o.word);
+		else if (o.val && (k == 'S' || k == 'p' || k == 'c' || k == 's' ||
+		    (k == OPT_LONG && (opts_long(&o, "prepare", 3) ||
+		    opts_long(&o, "setup", 3) || opts_long(&o, "exec", 4) ||
+		    opts_long(&o, "cleanup", 3) || opts_long(&o, "conclude", 4)))))
+			run_string(w, c, &o.val_field);
+}
+
+/* ld.so /bin/rm: the loader runs its operand. */
+static void
+rule_expect(struct walk *w, struct gate_cmd *c, const char *arg)
+{
+	walk_ask(w, GATE_CLASS_CODE, arg, "%s runs a script of its own language",
+		c->name);
+}
+
+const struct gate_kind kinds_wrap[] = {
+	{ "sudo doas sudoedit pkexec gksudo kdesudo", rule_sudo,
+	  "+u:g:h:p:C:D:r:t:U:T:R:" },
+	{ "su runuser", rule_su, "c:u:g:G:s:w:" },
+	{ "env", rule_envcmd, "+u:C:S:a:" },
+	{ "printenv", rule_printenv, NULL },
+	{ "command builtin", rule_command, "+" },
+	{ "exec", rule_command, "+a:" },
+	{ "nice", rule_peel, "+n:|adjustment" },
+	{ "ionice", rule_peel, "+c:n:p:P:u:|class classdata pid" },
+	{ "chrt", rule_peel, "+T:P:D:p:|sched-runtime sched-period|1" },
+	{ "taskset", rule_peel, "+p:||1" },
+	{ "timeout gtimeout", rule_peel, "+s:k:|signal kill-after|1" },
+	{ "nohup setsid time gtime catchsegv eatmydata unbuffer fakeroot "
+	  "torsocks torify caffeinate linux32 linux64 setarch xvfb-run "
+	  "dbus-run-session rlwrap ts faketime sem dumb-init tini catchsegv",
+	  rule_peel, "+f:o:a:n:s:e:t:|format output auto-servernum server-args" },
+	{ "stdbuf", rule_peel, "+i:o:e:|input output error" },
+	{ "strace ltrace dtruss", rule_peel,
+	  "+e:o:p:s:u:E:a:b:I:O:S:P:X:|output expr trace attach" },
+	{ "valgrind heaptrack perf-record", rule_peel, "+|log-file" },
+	{ "perf", rule_peel, "+e:o:p:r:F:C:|event output|1" },
+	{ "numactl", rule_peel, "+N:m:i:C:p:|cpunodebind membind interleave" },
+	{ "choom", rule_peel, "+n:p:|adjust pid" },
+	{ "prlimit", rule_peel, "+p:|pid" },
+	{ "cpulimit", rule_peel, "+l:p:e:|limit" },
+	{ "chroot", rule_peel_ask, "+|userspec groups|1" },
+	{ "unshare", rule_peel_ask, "+S:G:R:w:|setuid setgid root wd" },
+	{ "nsenter", rule_peel_ask, "+t:S:G:|target setuid setgid" },
+	{ "setpriv capsh", rule_peel_ask, "+|reuid regid groups" },
+	{ "systemd-run", rule_peel_ask, "+p:u:E:M:H:|unit property setenv machine "
+	  "uid gid slice description on-calendar on-active" },
+	{ "proot bwrap firejail nsjail", rule_peel_ask,
+	  "+r:b:w:|bind ro-bind dev-bind proc dev tmpfs chdir" },
+	{ "machinectl pct lxc lxc-attach systemd-nspawn", rule_peel_ask, "+n:D:M:" },
+	{ "openvt", rule_peel_ask, "+c:" },
+	{ "screen dtach abduco", rule_session, "+S:c:t:p:X:h:" },
+	{ "tmux zellij byobu", rule_session, "+L:S:f:c:T:" },
+	{ "watch", rule_joined, "+n:|interval" },
+	{ "flock", rule_flock, "+w:E:" },
+	{ "script", rule_flock, "c:I:O:B:T:t:E:o:m:" },
+	{ "xargs gxargs", rule_xargs, "+a:d:E:e::I:i::J:L:l::n:P:s:" },
+	{ "parallel rust-parallel", rule_parallel,
+	  "+j:a:N:n:L:S:I:|jobs delay timeout joblog results colsep retries" },
+	{ "busybox toybox", rule_busybox, NULL },
+	{ "ld.so ld-linux.so.2 ld-linux-x86-64.so.2 ld-linux-aarch64.so.1 "
+	  "ld-musl-x86_64.so.1", rule_peel_ask, "+|library-path preload argv0" },
+	{ "gdb lldb cgdb", rule_gdb, "x:p:d:s:e:c:" },
+	{ "hyperfine nodemon watchexec chokidar onchange reflex air", rule_hyper,
+	  "w:m:M:r:S:p:c:s:e:i:x:n:u:P:L:" },
+	{ "entr", rule_peel, "+" },
+	{ "expect tclsh wish autoexpect", rule_expect, "code that can't be read" },
+	{ NULL, NULL, NULL },
+};

@@ -1,0 +1,175 @@
+/*
+ * The objects behind sandbox.h, for the files of this folder only:
+ *
+ *   sandboxes   all of them, and the options
+ *     slot      one backend in use: started, probed, its properties
+ *     cell      one sandbox: box, snapshot, exports, directory, idle timer
+ *       tree    one process tree until it is confirmed dead (the reaper)
+ *       run     one command on its way (an op)
+ *       process one background command (procs.h)
+ */
+#ifndef GATEHOUSE_SANDBOX_PRIV_H
+#define GATEHOUSE_SANDBOX_PRIV_H
+
+#include <sys/queue.h>
+
+#include "base/map.h"
+#include "sandbox/backend.h"
+#include "sandbox/giveback.h"
+#include "sandbox/sandbox.h"
+#include "sandbox/vars.h"
+
+#define CELL_RUNS_MAX 64	/* commands waiting or running in one sandbox */
+#define CELL_PROCESSES_MAX 64	/* background, running or remembered */
+#define SNAPSHOT_MS 10000	/* for the login files */
+#define DRAIN_MS 300		/* after the shell's end, for what is in pipes */
+#define DEAD_MS 5000		/* a tree must be dead by then (rules 1.11) */
+#define RETRY_MS 60000
+
+struct cell;
+struct run;
+struct process;
+struct sandboxes;
+
+/* ---- slot ------------------------------------------------------------------ */
+
+struct slot {
+	struct sandboxes *sb;
+	const struct backend *backend;	/* NULL: slot not in use */
+	struct backend_inst *inst;	/* NULL: could not be started, see err */
+	struct op *probing;
+	bool probed;
+	struct err err;
+	char *about;		/* the line for the system prompt */
+};
+
+void slot_start(struct slot *slot, struct sandboxes *sb, const char *name,
+	const char *image);
+void slot_stop(struct slot *slot);
+void slot_probe(struct slot *slot);	/* then sandboxes_probed() */
+struct sandbox_props slot_props(const struct slot *slot);
+
+/* ---- tree ------------------------------------------------------------------ */
+
+/*
+ * Who started a tree hears of it until tree_abandon(): proc_events, but dead
+ * comes with the tree freed after the call.
+ */
+struct tree {
+	TAILQ_ENTRY(tree) entry;
+	struct cell *cell;		/* NULL: everything is being freed */
+	const struct backend *backend;
+	struct proc *proc;
+	const struct proc_events *events;	/* NULL: nobody listens */
+	void *arg;
+	bool started, exited, dying, survived;
+	msec_t killed_wall;
+	struct timer *timer;		/* 5 s, then each minute */
+	size_t turn_bytes;		/* of output since the last pause */
+	struct timer *resume;
+};
+
+/* req's events and arg are set here. */
+struct tree *tree_spawn(struct cell *cell, struct spawn_req *req,
+	const struct proc_events *events, void *arg, struct err *err);
+void tree_kill(struct tree *tree);	/* until it is dead; may be repeated */
+/* Nobody listens any more: it is killed. */
+void tree_abandon(struct tree **tree);
+/* Everything else is being freed: killed, and forgotten when it is dead. */
+void tree_orphan(struct tree *tree);
+
+/* ---- cell ------------------------------------------------------------------ */
+
+enum cell_state { CELL_CLOSED, CELL_OPENING, CELL_OPEN, CELL_CLOSING };
+
+struct cell {
+	struct sandboxes *sb;
+	struct slot *slot;
+	char *key;		/* sandbox_key_text */
+	char *id;		/* s + hex, names its directory */
+	char *host_dir;		/* workspace on the host */
+	enum cell_state state;
+	struct box *box;
+	struct op *op;		/* opening or closing */
+	struct err open_err;	/* of the last attempt, for those who wait */
+	bool stale;		/* the box must be closed before it is used again */
+
+	/* From the login shell, once. */
+	bool snapshot_tried, bash;
+	struct tree *snapshot;
+	struct timer *snapshot_timer;
+	char *functions, *aliases;
+	struct vars login;
+	char *notice;		/* to be said once with the next result */
+
+	/* From the command that writes back. */
+	bool has_exports;
+	struct vars exports;
+	char *cwd;		/* NULL: the workspace */
+	struct run *writer;
+
+	TAILQ_HEAD(, run) runs;
+	TAILQ_HEAD(, tree) trees;
+	TAILQ_HEAD(, process) processes;
+	size_t nruns, nprocesses;
+	unsigned dying;		/* trees killed and not yet dead */
+	bool quarantined;
+	char *why;		/* of the quarantine */
+	struct timer *kick, *idle;
+	msec_t used_boot;
+};
+
+struct cell *cell_get(struct sandboxes *sb, const struct sandbox_key *key);
+struct cell *cell_make(struct sandboxes *sb, const struct sandbox_key *key);
+void cell_free(struct cell **cell);
+/* Something that a run may wait for has changed: they look again, soon. */
+void cell_changed(struct cell *cell);
+void cell_touch(struct cell *cell);	/* used now */
+void cell_open(struct cell *cell);
+void cell_close(struct cell *cell);
+bool cell_expired(const struct cell *cell);
+void cell_quarantine(struct cell *cell, const char *why);
+void cell_leave_quarantine(struct cell *cell);
+/* The complete environment of the next command: caller frees with vars_done. */
+void cell_env(const struct cell *cell, struct vars *ret);
+const char *cell_cwd(const struct cell *cell);
+void cell_snapshot(struct cell *cell);	/* one login shell (snapshot.c) */
+
+/* ---- run and process --------------------------------------------------------- */
+
+/* Called by the cell when something changed. May free the run. */
+void run_look(struct run *run);
+struct run *run_next(struct run *run);
+
+/* Takes the tree over. id: new, static in the process. */
+struct process *process_new(struct cell *cell, struct tree *tree,
+	const char *command, size_t len, const char *cwd, int pid);
+const char *process_id(const struct process *p);
+void process_free(struct process **p);		/* abandons its tree */
+size_t cell_running(const struct cell *cell);	/* processes that are alive */
+
+/* ---- sandboxes ----------------------------------------------------------------- */
+
+struct wait_op;
+
+struct sandboxes {
+	struct loop *loop;
+	struct launcher *launcher;
+	struct sandbox_opts opts;	/* strings are the five below */
+	char *messaging_backend, *console_backend, *image, *state_dir;
+	char *instance_id;
+	char *spool_dir;
+	struct slot slots[2];		/* by enum sandbox_owner */
+	struct map cells;
+	bool closing;
+	TAILQ_HEAD(, wait_op) waits;	/* probes and the closing */
+	sandbox_alarm_cb *alarm;
+	void *alarm_arg;
+};
+
+struct slot *sandboxes_slot(struct sandboxes *sb, enum sandbox_owner owner);
+/* A cell went on: looks at who waits for all of them. */
+void sandboxes_changed(struct sandboxes *sb);
+void sandboxes_probed(struct sandboxes *sb);	/* a slot is proven, or is not */
+
+#endif

@@ -1,0 +1,101 @@
+/* One backend in use: started, proven by its probe, described. */
+#include "base/log.h"
+#include "base/mem.h"
+#include "sandbox/sandbox_priv.h"
+
+void
+slot_start(struct slot *slot, struct sandboxes *sb, const char *name,
+	const char *image)
+{
+	struct backend_env env = {
+		.loop = sb->loop, .launcher = sb->launcher,
+		.state_dir = sb->opts.state_dir,
+		.instance_id = sb->opts.instance_id, .image = image,
+	};
+
+	slot->sb = sb;
+	slot->backend = backend_find(name);
+	if (!slot->backend)
+		return;
+	env.opts = backend_opts(slot->backend, &sb->opts);
+	slot->inst = slot->backend->start(&env, &slot->err);
+	if (!slot->inst) {
+		slot->probed = true;
+		log_warn("sandbox", NULL, "backend %s is not available: %s", name,
+		    slot->err.text);
+	}
+}
+
+struct sandbox_props
+slot_props(const struct slot *slot)
+{
+	struct sandbox_props props = {
+		.backend = slot->backend->name, .level = "", .image = "",
+		.network = "", .limits = "", .workspace = "",
+		.why = "the sandbox is still being proven; try again in a moment",
+	};
+
+	if (!slot->inst) {
+		props.why = slot->err.text;
+	} else if (slot->probed) {
+		props = slot->backend->props(slot->inst);
+		if (slot->err.code) {
+			props.available = false;
+			props.why = slot->err.text;
+		}
+	}
+	return props;
+}
+
+static void
+describe(struct slot *slot)
+{
+	struct sandbox_props p = slot_props(slot);
+
+	mem_free(slot->about);
+	if (!p.available)
+		slot->about = mem_printf("Commands cannot run at present: %s",
+		    p.why);
+	else if ((p.isolation & SANDBOX_ISOLATED) == SANDBOX_ISOLATED)
+		slot->about = mem_printf("Commands run in an isolated Linux sandbox "
+		    "(%s%s%s, network: %s). Files persist below %s only; the rest "
+		    "of the system is read-only.", p.backend, p.level[0] ? " " : "",
+		    p.level, p.network, p.workspace);
+	else
+		slot->about = mem_printf("Commands run by backend %s, which is not "
+		    "isolated from its machine (network: %s). They start in %s.",
+		    p.backend, p.network, p.workspace);
+}
+
+static void
+on_probed(void *arg, const struct err *err)
+{
+	struct slot *slot = arg;
+
+	slot->probing = NULL;
+	slot->probed = true;
+	if (err) {
+		slot->err = *err;
+		log_warn("sandbox", NULL, "backend %s is not available: %s",
+		    slot->backend->name, err->text);
+	}
+	describe(slot);
+	sandboxes_probed(slot->sb);
+}
+
+void
+slot_probe(struct slot *slot)
+{
+	if (!slot->probed && !slot->probing && slot->inst)
+		slot->probing = slot->backend->probe(slot->inst, on_probed, slot);
+}
+
+void
+slot_stop(struct slot *slot)
+{
+	op_cancel(&slot->probing);
+	if (slot->inst)
+		slot->backend->stop(&slot->inst);
+	mem_free(slot->about);
+	slot->about = NULL;
+}

@@ -1,0 +1,186 @@
+/* Much output, odd output, output of several streams. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+#include "base/redact.h"
+#include "base/utf8.h"
+#include "tests/conformance/harness.h"
+
+static void
+streams_apart_when_asked(void **state)
+{
+	struct sandbox_cmd cmd = { .command = "echo out; echo err >&2",
+		.split = true };
+	struct ran r;
+
+	(void)state;
+	cf_begin(&r, &key_a, &cmd);
+	cf_wait(&r);
+	assert_string_equal(r.raw[0].data, "out\n");
+	assert_string_equal(r.raw[1].data, "err\n");
+	cf_done(&r);
+}
+
+static void
+one_stream_otherwise(void **state)
+{
+	struct ran r;
+
+	(void)state;
+	cf_run(&r, "echo out; echo err >&2");
+	assert_string_equal(r.raw[0].data, "out\nerr\n");
+	assert_int_equal(r.raw[1].len, 0);
+	cf_done(&r);
+}
+
+static void
+all_of_a_quick_command_arrives(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 10; i++) {
+		struct ran r;
+		cf_run(&r, "head -c 60000 /dev/zero | tr '\\0' z");
+		assert_int_equal(r.total, 60000);
+		assert_int_equal(r.raw[0].len, 60000);
+		cf_done(&r);
+	}
+}
+
+static void
+long_output_keeps_both_ends_and_a_file(void **state)
+{
+	struct ran r;
+	struct stat st;
+
+	(void)state;
+	cf_run(&r, "seq 1 100000");
+	assert_int_equal(r.code, 0);
+	assert_int_equal(r.total, 588895);
+	assert_true(r.output_len < 20200);
+	assert_int_equal(strncmp(r.output, "1\n2\n3\n", 6), 0);
+	assert_non_null(strstr(r.output, "bytes omitted"));
+	assert_string_equal(r.output + r.output_len - 14, "\n99999\n100000\n");
+	assert_non_null(r.spool);
+	assert_int_equal(stat(r.spool, &st), 0);
+	assert_int_equal(st.st_size, 200000);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	cf_done(&r);
+}
+
+static void
+flood(const char *command, unsigned long long want)
+{
+	struct rusage before, after;
+	struct ran r;
+
+	getrusage(RUSAGE_SELF, &before);
+	struct loop_stats stats = loop_stats(cf.real.loop, true);
+	cf_run(&r, command);
+	stats = loop_stats(cf.real.loop, false);
+	getrusage(RUSAGE_SELF, &after);
+	assert_int_equal(r.code, 0);
+	assert_int_equal(r.total, want);
+	assert_true(r.output_len < 20200);
+	assert_true(utf8_valid(r.output, r.output_len));
+	/* 4 MB are this test's own copies of the stream. */
+	assert_true(after.ru_maxrss - before.ru_maxrss < 24 * 1024);
+	(void)stats;
+	cf_done(&r);
+}
+
+static void
+one_line_of_150_megabytes_is_bounded(void **state)
+{
+	(void)state;
+	flood("head -c 150000000 /dev/zero | tr '\\0' x", 150000000);
+}
+
+static void
+a_flood_of_lines_is_bounded(void **state)
+{
+	(void)state;
+	flood("yes | head -c 50000000", 50000000);
+}
+
+static void
+a_flood_on_stderr_is_bounded(void **state)
+{
+	(void)state;
+	flood("yes | head -c 20000000 >&2", 20000000);
+}
+
+static void
+random_bytes_become_text(void **state)
+{
+	struct ran r;
+
+	(void)state;
+	cf_run(&r, "head -c 3000000 /dev/urandom");
+	assert_int_equal(r.code, 0);
+	assert_int_equal(r.total, 3000000);
+	assert_true(utf8_valid(r.output, r.output_len));
+	for (size_t i = 0; i < r.output_len; i++)
+		assert_true((unsigned char)r.output[i] >= 0x20 ||
+		    r.output[i] == '\n' || r.output[i] == '\t');
+	cf_done(&r);
+}
+
+static void
+others_run_during_a_flood(void **state)
+{
+	struct sandbox_cmd yes = { .command = "yes", .timeout_ms = 20000 };
+	struct sandbox_cmd echo = { .command = "echo alive" };
+	struct ran flooding, other;
+
+	(void)state;
+	cf_begin(&flooding, &key_a, &yes);
+	cf_until_output(&flooding, "y\ny\n");
+	for (int i = 0; i < 3; i++) {
+		cf_begin(&other, &key_b, &echo);
+		cf_wait(&other);
+		assert_string_equal(other.output, "alive\n");
+		cf_done(&other);
+	}
+	assert_false(flooding.done);
+	cf_done(&flooding);
+}
+
+static void
+secrets_of_ours_are_masked(void **state)
+{
+	struct ran r;
+
+	(void)state;
+	redact_add_secret("our-own-secret-value");
+	cf_run(&r, "echo our-own-secret-value; "
+	    "echo sk-proj-Zm9vYmFyYmF6cXV4MTIzNDU2Nzg5MGFiY2RlZmdoaWprbG1ub3A");
+	assert_null(strstr(r.output, "our-own-secret"));
+	assert_null(strstr(r.output, "MTIzNDU2Nzg5MGFiY2RlZ"));
+	cf_done(&r);
+	redact_clear();
+}
+
+void
+output_add_cases(void)
+{
+#define CASE(name) cf_case(#name, name, NULL)
+	CASE(streams_apart_when_asked);
+	CASE(one_stream_otherwise);
+	CASE(all_of_a_quick_command_arrives);
+	CASE(long_output_keeps_both_ends_and_a_file);
+	CASE(one_line_of_150_megabytes_is_bounded);
+	CASE(a_flood_of_lines_is_bounded);
+	CASE(a_flood_on_stderr_is_bounded);
+	CASE(random_bytes_become_text);
+	CASE(others_run_during_a_flood);
+	CASE(secrets_of_ours_are_masked);
+#undef CASE
+}

@@ -1,0 +1,65 @@
+/* conformance BACKEND: what every backend must do, proven through sandbox_run(). */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tests/conformance/harness.h"
+
+#define CASES_MAX 200
+
+static struct CMUnitTest cases[CASES_MAX];
+static size_t ncases;
+static const char *backend = CONFORMANCE_DEFAULT;
+
+void
+cf_case(const char *name, void (*run)(void **state), void *state)
+{
+	if (ncases == CASES_MAX)
+		abort();
+	cases[ncases++] = (struct CMUnitTest){ .name = name, .test_func = run,
+		.initial_state = state };
+}
+
+/* *state stays NULL: the cases have their own. */
+static int
+setup(void **state)
+{
+	(void)state;
+	cf_start(backend);
+	if (cf.props.available)
+		return 0;
+	fprintf(stderr, "%s: %s\n", backend, cf.props.why);
+	return -1;
+}
+
+static int
+teardown(void **state)
+{
+	(void)state;
+	cf_stop();
+	return cf.alarms;
+}
+
+int
+main(int argc, char **argv)
+{
+	signal(SIGPIPE, SIG_IGN);
+	if (argc > 2) {
+		fprintf(stderr, "usage: conformance BACKEND\n");
+		return 2;
+	}
+	if (argc == 2)
+		backend = argv[1];
+	table_add();
+	env_add();
+	output_add_cases();
+	life_add();
+	return _cmocka_run_group_tests("conformance", cases, ncases, setup,
+	    teardown);
+}
