@@ -5,6 +5,7 @@
 #include "gateway/doctor.h"
 #include "gateway/gate/check.h"
 #include "gateway/sessions_cmd.h"
+#include "gateway/sandbox_cli.h"
 #include "gateway/status.h"
 #include "gateway/version.h"
 
@@ -61,6 +62,14 @@ static const struct cli_option prune_options[] = {
 	{ NULL, 0, NULL, NULL },
 };
 
+static const struct cli_option exec_options[] = {
+	{ "backend", 0, "NAME", "native or local, instead of the configured one" },
+	{ "session", 0, "KEY", "in the workspace of this chat session" },
+	{ "timeout", 0, "SECONDS", "end it after so long (terminal.timeout)" },
+	{ "network", 0, "NAME", "instead of native.network" },
+	{ NULL, 0, NULL, NULL },
+};
+
 const struct cli_command cli_commands[] = {
 	{ "config check", "[FILE]", 0, 1, "Check the configuration.",
 	  check_options, 0, config_check_main },
@@ -92,6 +101,10 @@ const struct cli_command cli_commands[] = {
 	  yes_options, 0, sessions_delete_main },
 	{ "sessions prune", "", 0, 0, "Erase conversations that are old.",
 	  prune_options, 0, sessions_prune_main },
+	{ "sandbox exec", "-- COMMAND...", 1, 1000, "Run one command in a sandbox "
+	  "and exit with its code.", exec_options,
+	  CLI_NEEDS_LAUNCHER | CLI_NEEDS_CONFIG | CLI_NEEDS_HOME,
+	  sandbox_exec_main },
 	{ "status", "", 0, 0, "Show what runs, and what a start would use.",
 	  json_options, 0, status_main },
 	{ "version", "", 0, 0, "Print the version.", NULL,

@@ -1,0 +1,318 @@
+/*
+ * A one-shot instance (rules 3.6): its own sandbox, no lock, gone when it ends.
+ * Streams stdout and stderr apart and exits with the command's code.  Its only
+ * work is that stream, so a slow reader may hold the loop.
+ */
+#include "gateway/sandbox_cli.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/child.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/nearest.h"
+#include "gateway/cli.h"
+#include "gateway/config_opts.h"
+#include "gateway/gate/operator.h"
+#include "gateway/override.h"
+#include "gateway/owner_client.h"
+#include "sandbox/sandbox.h"
+
+#define EXEC_FAILED 125		/* not run: as docker and env say it */
+#define TIMEOUT_MAX_S (7 * 24 * 3600)
+
+struct exec {
+	struct loop *loop;
+	struct sandboxes *sandboxes;
+	struct op *op;
+	struct sandbox_key key;
+	struct sigwatch *on_int, *on_term;
+	struct timer *hang_up;
+	char *command;
+	msec_t timeout_ms;
+	int code;
+	bool interrupted, broken;
+};
+
+static void on_closed(void *arg);
+
+static void
+finish(struct exec *e)
+{
+	e->op = sandboxes_close(e->sandboxes, on_closed, e);
+}
+
+static void
+on_closed(void *arg)
+{
+	struct exec *e = arg;
+
+	e->op = NULL;
+	loop_stop(e->loop);
+}
+
+static void
+stop(struct exec *e, int code)
+{
+	e->code = code;
+	if (e->interrupted) {		/* the second time: at once */
+		op_cancel(&e->op);
+		loop_stop(e->loop);
+		return;
+	}
+	e->interrupted = true;
+	op_cancel(&e->op);
+	finish(e);
+}
+
+static void
+on_interrupt(void *arg)
+{
+	stop(arg, SANDBOX_EXIT_CANCELLED);
+}
+
+static void
+on_terminate(void *arg)
+{
+	stop(arg, 128 + SIGTERM);
+}
+
+/* Nobody reads any more. */
+static void
+on_hang_up(void *arg)
+{
+	struct exec *e = arg;
+
+	e->hang_up = NULL;
+	if (!e->interrupted)
+		stop(e, 128 + SIGPIPE);
+}
+
+static void
+on_output(void *arg, int fd, const char *data, size_t len)
+{
+	struct exec *e = arg;
+
+	while (len > 0 && !e->broken) {
+		ssize_t n = write(fd == 2 ? STDERR_FILENO : STDOUT_FILENO, data,
+		    len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			e->broken = true;
+			e->hang_up = loop_defer(e->loop, "hang up", on_hang_up,
+			    e);
+			return;
+		}
+		data += n;
+		len -= (size_t)n;
+	}
+}
+
+static void
+on_ran(void *arg, const struct sandbox_result *res)
+{
+	struct exec *e = arg;
+
+	e->op = NULL;
+	e->code = res->exit_code;
+	if (res->exit_code == SANDBOX_EXIT_REFUSED)
+		e->code = EXEC_FAILED;
+	if (res->error)
+		cli_complain("%s", res->error);
+	if (res->exit_code == SANDBOX_EXIT_TIMEOUT)
+		cli_complain("the command was ended after %lld s",
+		    (long long)(e->timeout_ms / 1000));
+	if (res->note)
+		cli_complain("%s", res->note);
+	if (!e->interrupted)
+		finish(e);
+}
+
+static void
+on_probed(void *arg)
+{
+	struct exec *e = arg;
+	struct sandbox_cmd cmd = {
+		.command = e->command, .command_len = strlen(e->command),
+		.timeout_ms = e->timeout_ms, .split = true,
+	};
+	char *key CLEANUP_FREE = sandbox_key_text(&e->key);
+	struct permit_terms terms = {
+		.command = cmd.command, .command_len = cmd.command_len,
+		.sandbox = key, .workdir = "",
+		.isolation = sandbox_props(e->sandboxes, e->key.owner).isolation,
+	};
+	struct permit *permit = gate_permit_operator(&terms);
+
+	e->op = sandbox_run(e->sandboxes, &e->key, &cmd, &permit, on_output,
+	    on_ran, e);
+}
+
+static void
+on_launcher_gone(void *arg, const struct err *err)
+{
+	(void)arg;
+	cli_complain("%s", err->text);
+}
+
+/* One word is shell text; several are an argument list, quoted as one. */
+static char *
+command_of(const struct cli_ctx *ctx)
+{
+	struct buf b;
+
+	if (ctx->nargs == 1)
+		return mem_str(ctx->args[0]);
+	buf_init(&b, 4 << 20);
+	for (size_t i = 0; i < ctx->nargs; i++) {
+		buf_add_str(&b, i ? " '" : "'");
+		for (const char *s = ctx->args[i]; *s; s++) {
+			if (*s == '\'')
+				buf_add_str(&b, "'\\''");
+			else
+				buf_add_char(&b, *s);
+		}
+		buf_add_char(&b, '\'');
+	}
+	return buf_take(&b);
+}
+
+static int
+timeout_of(const char *text, msec_t *ret_ms)
+{
+	msec_t s = 0;
+
+	for (const char *p = text; *p; p++) {
+		if (*p < '0' || *p > '9' || s > TIMEOUT_MAX_S)
+			return -1;
+		s = s * 10 + (*p - '0');
+	}
+	*ret_ms = s * 1000;
+	return s > 0 && s <= TIMEOUT_MAX_S ? 0 : -1;
+}
+
+/* -1: go on. */
+static int
+options(struct cli_ctx *ctx, struct exec *e, struct sandbox_opts *opts,
+	struct native_opts *native)
+{
+	static const char *const names[] = { "native", "local" };
+	const char *backend = cli_option(ctx, "backend");
+	const char *timeout = cli_option(ctx, "timeout");
+	const char *network = cli_option(ctx, "network");
+
+	if (timeout && timeout_of(timeout, &e->timeout_ms) < 0) {
+		cli_complain("--timeout: expected seconds, 1 to %d", TIMEOUT_MAX_S);
+		return CLI_USAGE;
+	}
+	if (!timeout)
+		e->timeout_ms = opts->timeout_ms;
+	if (network)
+		native->network = network;
+	if (backend) {
+		const char *near = nearest_name(backend, names, ARRAY_LEN(names));
+		bool known = near && strcmp(near, backend) == 0;
+		if (!known) {
+			cli_complain("--backend: \"%s\" is none of native, local%s%s",
+			    backend, near ? "; did you mean " : "",
+			    near ? near : "");
+			return CLI_USAGE;
+		}
+		opts->console_backend = backend;
+	}
+	opts->messaging_backend = opts->console_backend;
+	opts->timeout_max_ms = 0;
+	opts->lifetime_ms = 0;
+	opts->spool_max = 0;
+	return -1;
+}
+
+/*
+ * The sandbox of a chat session may be in use by the process that serves it;
+ * two over one workspace would not see each other.
+ */
+static int
+check_session(struct cli_ctx *ctx, struct exec *e)
+{
+	const char *session = cli_option(ctx, "session");
+	struct owner_client *owner;
+
+	e->key = (struct sandbox_key){ "main", "operator:exec", SANDBOX_CONSOLE };
+	if (!session)
+		return -1;
+	owner = owner_connect(&ctx->home, NULL);
+	if (owner) {
+		owner_disconnect(&owner);
+		cli_complain("--session: a gatehouse process serves this state "
+		    "directory and holds its sandboxes; stop it, or leave "
+		    "--session out for a sandbox of your own");
+		return CLI_FAIL;
+	}
+	e->key.scope = session;
+	e->key.owner = SANDBOX_MESSAGING;
+	return -1;
+}
+
+static int
+run(struct cli_ctx *ctx, struct exec *e, const struct sandbox_opts *opts)
+{
+	struct err err = { ERR_NONE, "" };
+
+	e->loop = loop_new();
+	launcher_attach(ctx->launcher, e->loop, on_launcher_gone, e);
+	e->sandboxes = sandboxes_new(e->loop, ctx->launcher, NULL, opts, &err);
+	if (e->sandboxes) {
+		e->on_int = loop_signal(e->loop, SIGINT, "interrupt",
+		    on_interrupt, e);
+		e->on_term = loop_signal(e->loop, SIGTERM, "terminate",
+		    on_terminate, e);
+		e->op = sandboxes_probe(e->sandboxes, on_probed, e);
+		if (loop_run(e->loop) < 0)
+			e->code = EXEC_FAILED;
+		loop_signal_free(&e->on_int);
+		loop_signal_free(&e->on_term);
+		loop_cancel(&e->hang_up);
+		sandboxes_free(&e->sandboxes);
+	} else {
+		cli_complain("%s", err.text);
+		e->code = CLI_CONFIG;
+	}
+	launcher_free(&ctx->launcher);
+	loop_free(&e->loop);
+	return e->code;
+}
+
+int
+sandbox_exec_main(struct cli_ctx *ctx)
+{
+	struct exec e = { 0 };
+	struct config_sandbox s;
+	struct override where;
+	struct report rep;
+	int code;
+
+	report_init(&rep);
+	code = override_resolve(ctx->config, &where, &rep) ? CLI_CONFIG : -1;
+	cli_print_report(&rep, false);
+	report_done(&rep);
+	if (code >= 0)
+		return code;
+	config_sandbox_init(&s, ctx->config, &where, ctx->environ);
+	s.opts.state_dir = ctx->home.dir;
+	s.opts.instance_id = "exec";
+	code = options(ctx, &e, &s.opts, &s.native);
+	if (code < 0)
+		code = check_session(ctx, &e);
+	if (code < 0) {
+		e.command = command_of(ctx);
+		code = run(ctx, &e, &s.opts);
+		mem_free(e.command);
+	}
+	config_sandbox_done(&s);
+	return code;
+}
