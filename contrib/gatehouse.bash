@@ -7,10 +7,20 @@ _gatehouse()
 	'config path '*) words=' --home --config --log-level --verbose --help' ;;
 	'config set '*) words=' --home --config --log-level --verbose --help' ;;
 	'doctor '*) words=' --json --home --config --log-level --verbose --help' ;;
+	'gate check '*) words=' --backend --json --stdin --workspace --user-home --cwd --home --config --log-level --verbose --help' ;;
+	'sessions list '*) words=' --limit --json --home --config --log-level --verbose --help' ;;
+	'sessions show '*) words=' --json --home --config --log-level --verbose --help' ;;
+	'sessions export '*) words=' --format --output --home --config --log-level --verbose --help' ;;
+	'sessions search '*) words=' --limit --json --home --config --log-level --verbose --help' ;;
+	'sessions rename '*) words=' --home --config --log-level --verbose --help' ;;
+	'sessions delete '*) words=' --yes --home --config --log-level --verbose --help' ;;
+	'sessions prune '*) words=' --older-than --yes --home --config --log-level --verbose --help' ;;
 	'status '*) words=' --json --home --config --log-level --verbose --help' ;;
 	'version '*) words=' --home --config --log-level --verbose --help' ;;
 	'config ') words=' check path set' ;;
-	' ') words=' config doctor status version --home --config --log-level --verbose --help' ;;
+	'gate ') words=' check' ;;
+	'sessions ') words=' list show export search rename delete prune' ;;
+	' ') words=' config doctor gate sessions status version --home --config --log-level --verbose --help' ;;
 	esac
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 }
