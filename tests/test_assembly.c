@@ -282,6 +282,26 @@ think_tags_open_only_before_the_answer(void **state)
 	expect_text(&a, "");
 }
 
+static void
+reasoning_that_only_closes_is_taken_out_at_the_end(void **state)
+{
+	(void)state;
+	struct answer a;
+
+	READ(&a, true, SAY("hm, 2 and 2\\n</thi"), SAY("nk> \\n\\nIt is 4."));
+	assert_string_equal(a.res.reasoning, "hm, 2 and 2\n");
+	expect_text(&a, "It is 4.");
+	READ(&a, true, SAY("\\n</think>\\n\\nHi"));
+	expect_text(&a, "Hi");
+	/* answers that speak about the tag */
+	READ(&a, true, SAY("End it with </think>\\nlike so"));
+	expect_text(&a, "End it with </think>\nlike so");
+	READ(&a, true, SAY("So:\\n</think> ends it"));
+	expect_text(&a, "So:\n</think> ends it");
+	READ(&a, true, SAY("Write\\n<think>\\nx\\n</think>\\ny"));
+	expect_text(&a, "Write\n<think>\nx\n</think>\ny");
+}
+
 /* ---- cases ---------------------------------------------------------------- */
 
 /* C068 */
@@ -620,6 +640,7 @@ main(void)
 		cmocka_unit_test(reasoning_of_every_field_is_kept_apart),
 		cmocka_unit_test(characters_cut_between_reads_stay_whole),
 		cmocka_unit_test(think_tags_open_only_before_the_answer),
+		cmocka_unit_test(reasoning_that_only_closes_is_taken_out_at_the_end),
 		cmocka_unit_test(errors_of_every_shape_are_found_in_the_stream),
 		cmocka_unit_test(an_error_member_of_null_is_no_error),
 		cmocka_unit_test(chunks_without_choices_are_taken),

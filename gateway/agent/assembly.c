@@ -2,37 +2,8 @@
 
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/mem.h"
-#include "gateway/agent/calls.h"
-#include "gateway/agent/sse.h"
-#include "gateway/agent/surrogate.h"
-#include "gateway/agent/think.h"
-
-#define EVENT_MAX ((size_t)8 << 20)
-#define WHOLE_MAX ((size_t)16 << 20)
-#define TEXT_MAX ((size_t)4 << 20)
-#define REASONING_MAX ((size_t)1 << 20)	/* what is over is dropped */
-
-enum form { FORM_UNKNOWN, FORM_EVENTS, FORM_WHOLE };
-
-struct assembly {
-	char *whom;
-	enum form form;
-	struct buf body;		/* unknown and whole: the bytes so far */
-	struct sse sse;
-	struct think think;
-	struct surrogate text_half, reasoning_half;
-	struct buf text, reasoning;
-	struct calls calls;
-	bool role_seen;
-	bool finish_seen;
-	bool done_seen;
-	enum model_finish finish;
-	int64_t prompt_tokens, completion_tokens;
-	uint64_t useful;
-	struct fault fault;
-};
+#include "gateway/agent/assembly_priv.h"
 
 struct assembly *
 assembly_new(const struct json *tools, const char *whom)
@@ -66,166 +37,6 @@ assembly_free(struct assembly **ap)
 	think_done(&a->think);
 	calls_done(&a->calls);
 	mem_free(a);
-}
-
-static void
-fail(struct assembly *a, enum model_error error, enum err_code code,
-	const char *what)
-{
-	if (a->fault.error == MODEL_ERR_NONE)
-		fault_set(&a->fault, error, code, a->whom, "%s", what);
-}
-
-/* ---- what a delta or a message holds -------------------------------------- */
-
-static void
-take_text(struct assembly *a, const char *s)
-{
-	if (!s || !*s)
-		return;
-	a->useful++;
-
-	CLEANUP_BUF struct buf joined;
-
-	buf_init(&joined, EVENT_MAX);
-	surrogate_join(&a->text_half, s, strlen(s), &joined);
-	think_feed(&a->think, joined.data, joined.len, &a->text, &a->reasoning);
-	if (a->text.over)
-		fail(a, MODEL_ERR_REQUEST, ERR_LIMIT, "the answer is too long");
-}
-
-static void
-take_reasoning(struct assembly *a, const char *s)
-{
-	if (!s || !*s)
-		return;
-	a->useful++;
-	surrogate_join(&a->reasoning_half, s, strlen(s), &a->reasoning);
-}
-
-/* A text, or a list of parts (Mistral: of type text and thinking). */
-static void
-take_content(struct assembly *a, const struct json *content)
-{
-	take_text(a, json_str(content));
-	if (!json_is_array(content))
-		return;
-	for (const struct json *p = json_first(content); p; p = json_next(p)) {
-		const struct json *t = json_get(p, "thinking");
-
-		take_text(a, json_get_str(p, "text", NULL));
-		take_reasoning(a, json_str(t));
-		for (t = json_first(t); t; t = json_next(t))
-			take_reasoning(a, json_get_str(t, "text", NULL));
-	}
-}
-
-/* Two names of one thing; a server that sends both sends the same twice. */
-static void
-take_reasoning_fields(struct assembly *a, const struct json *m)
-{
-	const char *s = json_get_str(m, "reasoning_content", NULL);
-
-	if (!s || !*s)
-		s = json_get_str(m, "reasoning", NULL);
-	take_reasoning(a, s);
-	if (s && *s)
-		return;
-	const struct json *list = json_get(m, "reasoning_details");
-
-	for (const struct json *d = json_first(list); d; d = json_next(d))
-		take_reasoning(a, json_get_str(d, "text", NULL));
-}
-
-static void
-take_calls(struct assembly *a, const struct json *m,
-	int (*take)(struct calls *, const struct json *))
-{
-	const struct json *list = json_get(m, "tool_calls");
-	const struct json *old = json_get(m, "function_call");
-
-	if (json_len(list) > 0 || json_is_object(old))
-		a->useful++;
-	if (take(&a->calls, list) < 0 || calls_function(&a->calls, old) < 0)
-		fail(a, MODEL_ERR_REQUEST, ERR_LIMIT,
-		    "too many or too long tool calls");
-}
-
-static void
-take_message(struct assembly *a, const struct json *m,
-	int (*take)(struct calls *, const struct json *))
-{
-	if (json_get(m, "role") && !a->role_seen) {
-		a->role_seen = true;
-		a->useful++;
-	}
-	take_reasoning_fields(a, m);
-	take_content(a, json_get(m, "content"));
-	take_text(a, json_get_str(m, "refusal", NULL));
-	take_calls(a, m, take);
-}
-
-static void
-take_finish(struct assembly *a, const char *reason)
-{
-	if (!reason || !*reason)
-		return;
-	if (strcmp(reason, "error") == 0) {
-		fail(a, MODEL_ERR_RETRY, ERR_UNAVAILABLE,
-		    "the answer ended with an error, no reason given");
-		return;
-	}
-	a->useful++;
-	a->finish_seen = true;
-	if (strcmp(reason, "length") == 0 || strcmp(reason, "max_tokens") == 0)
-		a->finish = FINISH_LENGTH;
-	else if (strcmp(reason, "content_filter") == 0)
-		a->finish = FINISH_FILTER;
-	else
-		a->finish = FINISH_STOP;	/* or calls: they tell themselves */
-}
-
-static void
-take_usage(struct assembly *a, const struct json *usage)
-{
-	if (!json_is_object(usage))
-		return;
-	a->useful++;
-	a->prompt_tokens = json_get_int(usage, "prompt_tokens",
-	    a->prompt_tokens);
-	a->completion_tokens = json_get_int(usage, "completion_tokens",
-	    a->completion_tokens);
-}
-
-/* Another choice than the first was not asked for. */
-static const struct json *
-first_choice(const struct json *body)
-{
-	const struct json *c = json_first(json_get(body, "choices"));
-
-	while (c && json_get_int(c, "index", 0) != 0)
-		c = json_next(c);
-	return c;
-}
-
-static void
-take_chunk(struct assembly *a, const struct json *chunk)
-{
-	const struct json *choice = first_choice(chunk);
-	const struct json *delta = json_get(choice, "delta");
-
-	if (json_is_object(delta))
-		take_message(a, delta, calls_delta);
-	else if (json_is_object(json_get(choice, "message")) &&
-	    a->text.len == 0 && a->calls.n == 0)
-		take_message(a, json_get(choice, "message"), calls_whole);
-	if (fault_in(chunk)) {
-		if (a->fault.error == MODEL_ERR_NONE)
-			fault_from_json(&a->fault, a->whom, 0, chunk);
-		return;
-	}
-	take_finish(a, json_get_str(choice, "finish_reason", NULL));
-	take_usage(a, json_get(chunk, "usage"));
 }
 
 /* ---- event streams -------------------------------------------------------- */
@@ -278,9 +89,9 @@ on_event(void *arg, const struct sse_event *event)
 	if (strcmp(event->name, "error") == 0)
 		take_error_event(a, body, event->data);
 	else if (json_is_object(body))
-		take_chunk(a, body);
+		assembly_take_chunk(a, body);
 	else if (event->name[0] == '\0')
-		fail(a, MODEL_ERR_RETRY, ERR_PROTOCOL,
+		assembly_fail(a, MODEL_ERR_RETRY, ERR_PROTOCOL,
 		    "a part of the answer is cut or damaged");
 	return a->fault.error == MODEL_ERR_NONE;
 }
@@ -292,7 +103,7 @@ feed_events(struct assembly *a, const char *bytes, size_t len)
 	case SSE_MORE:
 		return true;
 	case SSE_TOO_LONG:
-		fail(a, MODEL_ERR_REQUEST, ERR_LIMIT,
+		assembly_fail(a, MODEL_ERR_REQUEST, ERR_LIMIT,
 		    "a part of the answer is too long");
 		return false;
 	case SSE_STOPPED:
@@ -319,7 +130,7 @@ decide_form(struct assembly *a)
 		return true;
 	}
 	if (*s == '<' || *s == '\x1F') {
-		fail(a, MODEL_ERR_REQUEST, ERR_PROTOCOL, *s == '<' ?
+		assembly_fail(a, MODEL_ERR_REQUEST, ERR_PROTOCOL, *s == '<' ?
 		    "a web page instead of an answer. Check model.base_url" :
 		    "the answer is compressed, which was not asked for");
 		return false;
@@ -340,7 +151,7 @@ assembly_feed(struct assembly *a, const char *bytes, size_t len)
 	if (a->form == FORM_EVENTS)
 		return feed_events(a, bytes, len);
 	if (!buf_add(&a->body, bytes, len)) {
-		fail(a, MODEL_ERR_REQUEST, ERR_LIMIT, "the answer is too long");
+		assembly_fail(a, MODEL_ERR_REQUEST, ERR_LIMIT, "the answer is too long");
 		return false;
 	}
 	if (len > 0)
@@ -364,23 +175,19 @@ static void
 end_whole(struct assembly *a, const struct err *cut)
 {
 	CLEANUP_JSON struct json *body = parse_marked(a->body.data, a->body.len);
-	const struct json *message = json_get(first_choice(body), "message");
 
 	if (!body && cut) {
 		fail_cut(a, cut);
 	} else if (!body) {
-		fail(a, MODEL_ERR_RETRY, ERR_PROTOCOL,
+		assembly_fail(a, MODEL_ERR_RETRY, ERR_PROTOCOL,
 		    "the answer is no valid JSON");
 	} else if (fault_in(body)) {
 		fault_from_json(&a->fault, a->whom, 0, body);
-	} else if (!json_is_object(message)) {
-		fail(a, MODEL_ERR_RETRY, ERR_PROTOCOL,
+	} else if (!json_is_object(json_path(body, "choices.0"))) {
+		assembly_fail(a, MODEL_ERR_RETRY, ERR_PROTOCOL,
 		    "the answer holds no message");
 	} else {
-		take_message(a, message, calls_whole);
-		take_finish(a, json_get_str(first_choice(body), "finish_reason",
-		    NULL));
-		take_usage(a, json_get(body, "usage"));
+		assembly_take_chunk(a, body);
 	}
 }
 
@@ -394,6 +201,27 @@ end_events(struct assembly *a, const struct err *cut)
 		fail_cut(a, cut);
 }
 
+/*
+ * Some templates open the reasoning in the prompt, so that only its closing
+ * tag comes, on a line of its own.  What stood before it has been shown as it
+ * came; the answer is what stands behind it.
+ */
+static void
+drop_unopened(struct assembly *a)
+{
+	static const char tag[] = "</think>";
+	const char *at = strstr(a->text.data, tag);
+	const char *rest = at ? at + sizeof(tag) - 1 : NULL;
+
+	if (a->think.blocks > 0 || !at || (at > a->text.data && at[-1] != '\n') ||
+	    rest[strspn(rest, " \t\r")] != '\n' || strstr(rest, tag) ||
+	    strstr(a->text.data, "<think>"))
+		return;
+	buf_add(&a->reasoning, a->text.data, (size_t)(at - a->text.data));
+	rest += strspn(rest, " \t\r\n");
+	buf_drain(&a->text, (size_t)(rest - a->text.data));
+}
+
 void
 assembly_end(struct assembly *a, const struct err *cut)
 {
@@ -403,7 +231,7 @@ assembly_end(struct assembly *a, const struct err *cut)
 		else if (a->form == FORM_WHOLE)
 			end_whole(a, cut);
 		else
-			fail(a, MODEL_ERR_RETRY, ERR_PROTOCOL,
+			assembly_fail(a, MODEL_ERR_RETRY, ERR_PROTOCOL,
 			    "the answer is empty");
 	}
 	CLEANUP_BUF struct buf rest;
@@ -413,8 +241,9 @@ assembly_end(struct assembly *a, const struct err *cut)
 	think_feed(&a->think, rest.data, rest.len, &a->text, &a->reasoning);
 	think_end(&a->think, &a->text, &a->reasoning);
 	surrogate_end(&a->reasoning_half, &a->reasoning);
+	drop_unopened(a);
 	if (a->finish == FINISH_FILTER && a->text.len == 0)
-		fail(a, MODEL_ERR_POLICY, ERR_DENIED,
+		assembly_fail(a, MODEL_ERR_POLICY, ERR_DENIED,
 		    "the provider's filter held the answer back");
 }
 

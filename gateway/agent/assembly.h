@@ -25,7 +25,7 @@ bool assembly_feed(struct assembly *a, const char *bytes, size_t len);
 /* The body is over; cut: why it ended early, NULL if as HTTP says. Once. */
 void assembly_end(struct assembly *a, const struct err *cut);
 
-/* Visible text so far; only grows. */
+/* Visible text so far; only grows, but the end may take reasoning out of it. */
 const char *assembly_text(const struct assembly *a, size_t *ret_len);
 /* Events that brought something; a server's signs of life don't count. */
 uint64_t assembly_useful(const struct assembly *a);

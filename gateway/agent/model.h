@@ -57,7 +57,10 @@ struct model_req {
 	const struct json *messages;	/* array of chat messages, already legal */
 	const struct json *tools;	/* array or NULL */
 	int64_t max_tokens;		/* 0: server's default */
-	/* Visible text as it comes, whole characters; may cancel; may be NULL. */
+	/*
+	 * Visible text as it comes, whole characters; may cancel; may be NULL.
+	 * A preview: the result's text is what counts.
+	 */
 	model_text_cb *on_text;
 };
 

@@ -215,7 +215,7 @@ give_text(struct completion *c)
 	size_t len, from = c->given;
 	const char *text = assembly_text(c->answer, &len);
 
-	if (!c->on_text || len == from)
+	if (!c->on_text || len <= from)
 		return true;
 	c->given = len;
 	c->giving = true;
