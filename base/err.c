@@ -101,37 +101,3 @@ err_wrap(struct err *err, const char *fmt, ...)
 	}
 	return -1;
 }
-
-const char *
-err_code_name(enum err_code code)
-{
-	switch (code) {
-	case ERR_NONE:
-		return "none";
-	case ERR_INVALID:
-		return "invalid";
-	case ERR_CONFIG:
-		return "config";
-	case ERR_NOT_FOUND:
-		return "not-found";
-	case ERR_EXISTS:
-		return "exists";
-	case ERR_DENIED:
-		return "denied";
-	case ERR_UNAVAILABLE:
-		return "unavailable";
-	case ERR_TIMEOUT:
-		return "timeout";
-	case ERR_LIMIT:
-		return "limit";
-	case ERR_IO:
-		return "io";
-	case ERR_PROTOCOL:
-		return "protocol";
-	case ERR_LOST:
-		return "lost";
-	case ERR_INTERNAL:
-		return "internal";
-	}
-	return "unknown";
-}

@@ -36,6 +36,5 @@ int err_set_errno(struct err *err, int errnum, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));	/* appends ": strerror" */
 int err_wrap(struct err *err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));	/* "outer: inner" */
-const char *err_code_name(enum err_code code);
 
 #endif

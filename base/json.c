@@ -355,18 +355,13 @@ json_set_int(struct json *obj, const char *key, int64_t n)
 {
 	/* cJSON prints 15 digits of a double; more go in as they are */
 	if (n > -1000000000000000 && n < 1000000000000000)
-		return json_set_num(obj, key, (double)n);
+		return json_set_take(obj, key,
+		    out(made(cJSON_CreateNumber((double)n))));
 
 	char digits[24];
 
 	REQUIRE(mem_format(digits, sizeof(digits), "%lld", (long long)n) == 0);
 	return json_set_take(obj, key, out(made(cJSON_CreateRaw(digits))));
-}
-
-struct json *
-json_set_num(struct json *obj, const char *key, double n)
-{
-	return json_set_take(obj, key, out(made(cJSON_CreateNumber(n))));
 }
 
 struct json *

@@ -60,7 +60,6 @@ struct json *json_string(const char *s);	/* invalid UTF-8 is replaced */
 /* A string NULL becomes null. Setters replace; _take hands the child over. All return the container. */
 struct json *json_set_str(struct json *obj, const char *key, const char *s);
 struct json *json_set_int(struct json *obj, const char *key, int64_t n);
-struct json *json_set_num(struct json *obj, const char *key, double n);
 struct json *json_set_bool(struct json *obj, const char *key, bool b);
 struct json *json_set_null(struct json *obj, const char *key);
 struct json *json_set_take(struct json *obj, const char *key, struct json *child);

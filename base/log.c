@@ -55,12 +55,6 @@ log_open(int fd, enum log_level level)
 	out_level = (int)level;
 }
 
-enum log_level
-log_level_get(void)
-{
-	return (enum log_level)atomic_load(&out_level);
-}
-
 bool
 log_level_parse(const char *name, enum log_level *ret_level)
 {

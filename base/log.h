@@ -19,7 +19,6 @@ struct log_ctx {
 };
 
 void log_open(int fd, enum log_level level);	/* default: stderr, info */
-enum log_level log_level_get(void);
 bool log_level_parse(const char *name, enum log_level *ret_level);
 uint64_t log_dropped(void);	/* lines lost to a full pipe */
 void log_ctx_set(struct log_ctx *ctx, const struct log_ctx *parent,

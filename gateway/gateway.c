@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/op.h"
 
 #define DRAIN_LOOK_MS 50
 #define SAVE_MS 3000		/* an answer being saved may finish */
@@ -288,6 +289,19 @@ gateway_console(struct gateway *gw)
 	return gateway_instance(gw, "console", &platform);
 }
 
+/* How late the loop was at worst since the start. */
+static struct json *
+loop_json(struct loop *loop)
+{
+	struct loop_stats stats = loop_stats(loop, false);
+	struct json *j = json_object();
+
+	json_set_int(j, "stall_max_ms", stats.stall_max);
+	json_set_int(j, "stalls", (int64_t)stats.stalls);
+	json_set_int(j, "callbacks", (int64_t)stats.callbacks);
+	return j;
+}
+
 struct json *
 gateway_status(struct gateway *gw)
 {
@@ -310,6 +324,9 @@ gateway_status(struct gateway *gw)
 	json_set_take(res, "approvals", gate_open_requests(gw->gate, NULL));
 	json_set_int(res, "refused_senders", (int64_t)gw->auth.refused);
 	json_set_take(res, "sandboxes", sandboxes_status(gw->opts.sandboxes));
+	json_set_take(res, "loop", loop_json(gw->opts.loop));
+	json_set_int(res, "operations", (int64_t)op_live());
+	json_set_int(res, "log_lines_lost", (int64_t)log_dropped());
 	return res;
 }
 

@@ -73,18 +73,6 @@ bytes_that_are_no_utf8_are_replaced(void **state)
 	assert_string_equal(err.text, "name \xEF\xBF\xBD!");
 }
 
-static void
-every_code_has_its_own_name(void **state)
-{
-	(void)state;
-
-	for (int a = ERR_NONE; a <= ERR_INTERNAL; a++) {
-		for (int b = a + 1; b <= ERR_INTERNAL; b++)
-			assert_string_not_equal(err_code_name((enum err_code)a),
-			    err_code_name((enum err_code)b));
-	}
-}
-
 int
 main(void)
 {
@@ -93,7 +81,6 @@ main(void)
 		cmocka_unit_test(wrapping_puts_the_outer_text_first_and_keeps_the_code),
 		cmocka_unit_test(a_long_text_is_cut_between_characters_with_dots),
 		cmocka_unit_test(bytes_that_are_no_utf8_are_replaced),
-		cmocka_unit_test(every_code_has_its_own_name),
 	};
 
 	return cmocka_run_group_tests_name("err", tests, NULL, NULL);

@@ -258,7 +258,7 @@ built_trees_print_exactly(void **state)
 	json_set_int(j, "min", INT64_MIN);
 	json_set_int(j, "edge", 9007199254740991);
 	json_set_int(j, "ms", 1790000000123);
-	json_set_num(j, "t", 0.7);
+	json_set_take(j, "t", parse("0.7"));
 	json_set_bool(j, "b", true);
 	json_set_null(j, "z");
 	json_set_str(j, "none", NULL);
