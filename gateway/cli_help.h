@@ -12,8 +12,6 @@ bool cli_help_is_group(const char *word);
 void cli_help_usage(FILE *out, const struct cli_command *command);
 /* All commands, or those of a group. */
 void cli_help_list(FILE *out, const char *group);
-/* Completion for bash, made from the table. */
-void cli_help_completion(FILE *out);
 /* --help: of a command, of a group, or of all. Gives the exit status. */
 int cli_help(const struct cli_command *command, const char *word);
 

@@ -78,7 +78,7 @@ const struct cli_command cli_commands[] = {
 	{ "config set", "KEY VALUE...", 2, 1001, "Write one key; comments and the "
 	  "rest of the file stay. A secret is read: give - and standard input.",
 	  NULL, CLI_NEEDS_HOME, config_set_main },
-	{ "config dump-docs", "yaml|env|man|defaults|backends|bash", 1, 1,
+	{ "config dump-docs", "yaml|env|man1|man5|defaults|backends|bash", 1, 1,
 	  "Print documentation made from the table of keys.", NULL,
 	  CLI_HIDDEN | CLI_STANDALONE, config_dump_docs_main },
 	{ "doctor", "", 0, 0, "Try what a start needs; say what is wrong and the cure.",

@@ -1,11 +1,9 @@
 #include "gateway/config_cmd.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "gateway/cli.h"
-#include "gateway/cli_help.h"
 #include "gateway/config_docs.h"
 
 static struct json *
@@ -94,10 +92,6 @@ config_dump_docs_main(struct cli_ctx *ctx)
 {
 	if (config_docs_print(stdout, ctx->args[0]))
 		return CLI_OK;
-	if (strcmp(ctx->args[0], "bash") == 0) {
-		cli_help_completion(stdout);
-		return CLI_OK;
-	}
-	cli_complain("expected yaml, env, man, defaults, backends or bash");
+	cli_complain("expected one of %s", ctx->command->args);
 	return CLI_USAGE;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "gateway/cli_docs.h"
 #include "gateway/config_table.h"
 #include "gateway/config_value.h"
 #include "gateway/override.h"
@@ -121,20 +122,6 @@ print_env(FILE *out)
 	}
 }
 
-/* Text for troff: no line begins with a dot, hyphens stay hyphens. */
-static void
-print_troff(FILE *out, const char *s)
-{
-	for (; *s; s++) {
-		if (*s == '-')
-			fputs("\\-", out);
-		else if (*s == '\\')
-			fputs("\\e", out);
-		else
-			fputc(*s, out);
-	}
-}
-
 static void
 print_man_row(FILE *out, const struct config_key *key)
 {
@@ -143,19 +130,19 @@ print_man_row(FILE *out, const struct config_key *key)
 	buf_init(&form, 1024);
 	describe(key, &form);
 	fputs(".TP\n.B ", out);
-	print_troff(out, key->path);
+	cli_docs_troff(out, key->path);
 	fputs("\n", out);
-	print_troff(out, key->help);
+	cli_docs_troff(out, key->help);
 	fputs("\n.br\nExpected: ", out);
-	print_troff(out, form.data);
+	cli_docs_troff(out, form.data);
 	if (*key->def) {
 		fputs(". Default: ", out);
-		print_troff(out, key->def);
+		cli_docs_troff(out, key->def);
 	}
 	fputs(".\n", out);
 	if (key->env) {
 		fputs("Variable: ", out);
-		print_troff(out, key->env);
+		cli_docs_troff(out, key->env);
 		fputs(".\n", out);
 	}
 }
@@ -163,7 +150,7 @@ print_man_row(FILE *out, const struct config_key *key)
 static void
 print_man(FILE *out)
 {
-	fputs(".\\\" Made by `gatehouse config dump-docs man`; don't edit.\n"
+	fputs(".\\\" Made by `gatehouse config dump-docs man5`; don't edit.\n"
 		".TH GATEHOUSE.YAML 5 \"\" gatehouse \"File formats\"\n"
 		".SH NAME\ngatehouse.yaml \\- configuration of gatehouse\n"
 		".SH DESCRIPTION\n"
@@ -199,9 +186,11 @@ config_docs_print(FILE *out, const char *what)
 	docs[] = {
 		{ "yaml", print_yaml },
 		{ "env", print_env },
-		{ "man", print_man },
+		{ "man5", print_man },
 		{ "defaults", print_defaults },
 		{ "backends", override_print_docs },
+		{ "man1", cli_docs_man },
+		{ "bash", cli_docs_bash },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(docs); i++)

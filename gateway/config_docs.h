@@ -1,7 +1,7 @@
 /*
- * Documentation made from the table of keys, so that it can't lag behind:
- * docs/gatehouse.yaml.example, docs/environment.md, the keys of
- * gatehouse.yaml(5), and the defaults that tests/data freezes per version.
+ * Documentation made from the tables of keys and commands, so that it can't lag
+ * behind: what stands in docs/ and contrib/, and the defaults that tests/data
+ * freezes per version (`make update-docs`).
  */
 #ifndef GATEHOUSE_CONFIG_DOCS_H
 #define GATEHOUSE_CONFIG_DOCS_H
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* what: "yaml", "env", "man", "defaults" or "backends"; false if it is none of them. */
+/* what: "yaml", "env", "man1", "man5", "defaults", "backends", "bash"; else false. */
 bool config_docs_print(FILE *out, const char *what);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/child.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/op.h"
 #include "gateway/cli.h"
 #include "gateway/config_model.h"
 #include "gateway/config_opts.h"
@@ -21,6 +22,7 @@ struct doctor {
 	struct json *findings;
 	bool failed;
 	struct loop *loop;
+	struct op *waiting;	/* for the sandboxes */
 	struct config *cfg;
 };
 
@@ -122,9 +124,21 @@ look_at_platforms(struct doctor *d)
 /* ---- sandboxes ------------------------------------------------------------ */
 
 static void
-stop_loop(void *arg)
+on_done(void *arg)
 {
-	loop_stop(arg);
+	struct doctor *d = arg;
+
+	d->waiting = NULL;
+	loop_stop(d->loop);
+}
+
+/* Turns the loop until the op is done, or the launcher is gone. */
+static void
+wait_for(struct doctor *d, struct op *op)
+{
+	d->waiting = op;
+	(void)loop_run(d->loop);
+	op_cancel(&d->waiting);
 }
 
 static void
@@ -172,7 +186,6 @@ try_sandboxes(struct doctor *d, const struct override *where)
 {
 	struct config_sandbox own;
 	struct sandboxes *sb;
-	struct op *waiting;
 	struct err err;
 
 	config_sandbox_init(&own, d->cfg, where, d->ctx->environ);
@@ -184,14 +197,11 @@ try_sandboxes(struct doctor *d, const struct override *where)
 		config_sandbox_done(&own);
 		return;
 	}
-	waiting = sandboxes_probe(sb, stop_loop, d->loop);
-	(void)loop_run(d->loop);
+	wait_for(d, sandboxes_probe(sb, on_done, d));
 	say_sandbox(d, sb, SANDBOX_MESSAGING, "sandbox of sessions");
 	if (strcmp(where->backend, where->console_backend) != 0)
 		say_sandbox(d, sb, SANDBOX_CONSOLE, "sandbox of the console");
-	(void)waiting;
-	(void)sandboxes_close(sb, stop_loop, d->loop);
-	(void)loop_run(d->loop);
+	wait_for(d, sandboxes_close(sb, on_done, d));
 	sandboxes_free(&sb);
 	config_sandbox_done(&own);
 }

@@ -1,6 +1,7 @@
 #!/bin/sh
 # The built program from outside: exit statuses, streams, hints. Prints TAP.
 bin=$TOP_BUILDDIR/gatehouse
+[ -x "$bin" ] || { echo "Bail out! $bin is not built"; exit 99; }
 dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
 GATEHOUSE_HOME=$dir/home; export GATEHOUSE_HOME

@@ -2,6 +2,7 @@
 # The committed documents are what the table of keys says, and the example is a
 # valid configuration, commented out and not. Prints TAP.
 bin=$TOP_BUILDDIR/gatehouse
+[ -x "$bin" ] || { echo "Bail out! $bin is not built"; exit 99; }
 dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
 GATEHOUSE_HOME=$dir; export GATEHOUSE_HOME
@@ -18,7 +19,7 @@ same() {
 	cmp -s "$dir/new" "$TOP_SRCDIR/$2"
 	status=$?
 	[ $status = 0 ] || {
-		echo "# run: gatehouse config dump-docs $1 >$2" >&2
+		echo "# run: make update-docs" >&2
 		diff "$TOP_SRCDIR/$2" "$dir/new" | head -20 >&2
 	}
 	result $status "$2 is current"
@@ -27,7 +28,8 @@ same() {
 same yaml docs/gatehouse.yaml.example
 same env docs/environment.md
 same backends docs/backends.md
-same man docs/gatehouse.yaml.5
+same man1 docs/gatehouse.1
+same man5 docs/gatehouse.yaml.5
 same bash contrib/gatehouse.bash
 
 # Completion of the first word, a second word and an option.
@@ -50,15 +52,6 @@ grep -q '^  backend: ""' "$dir/all.yaml" &&
 status=$?
 [ $status = 0 ] || cat "$dir/out" >&2
 result $status 'the example with every key'
-
-# Every command and option is in the manual page.
-status=0
-for word in $("$bin" --help | sed -n 's/^  \([a-z][a-z ]*[a-z]\).*/\1/p' | tr ' ' '_'); do
-	word=$(echo "$word" | tr '_' ' ')
-	grep -q "^\.B[RI]* \"*$word" "$TOP_SRCDIR/docs/gatehouse.1" ||
-		{ echo "# gatehouse.1 lacks $word" >&2; status=1; }
-done
-result $status 'the manual page names every command'
 
 if command -v man >/dev/null 2>&1; then
 	status=0
