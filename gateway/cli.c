@@ -40,10 +40,10 @@ void
 cli_print_report(const struct report *rep, bool notes)
 {
 	for (size_t i = 0; i < rep->n; i++) {
-		struct buf line CLEANUP_BUF;
-
 		if (rep->items[i].level == REPORT_NOTE && !notes)
 			continue;
+		struct buf line CLEANUP_BUF;
+
 		buf_init(&line, LINE_MAX_BYTES);
 		report_item_text(&rep->items[i], &line);
 		cli_complain("%s", line.data);

@@ -1,9 +1,11 @@
 /* Every command, one row each. An entry point is written by whoever owns it. */
 #include "base/mem.h"
+#include "gateway/chat.h"
 #include "gateway/cli.h"
 #include "gateway/config_cmd.h"
 #include "gateway/doctor.h"
 #include "gateway/gate/check.h"
+#include "gateway/serve.h"
 #include "gateway/sessions_cmd.h"
 #include "gateway/sandbox_cli.h"
 #include "gateway/status.h"
@@ -70,7 +72,18 @@ static const struct cli_option exec_options[] = {
 	{ NULL, 0, NULL, NULL },
 };
 
+static const struct cli_option chat_options[] = {
+	{ "message", 'm', "TEXT", "say this, print the answer, end" },
+	{ "session", 's', "NAME", "conversation to go on with (main)" },
+	{ NULL, 0, NULL, NULL },
+};
+
 const struct cli_command cli_commands[] = {
+	{ "chat", "", 0, 0, "Talk to the assistant here.", chat_options,
+	  CLI_NEEDS_LAUNCHER | CLI_NEEDS_CONFIG | CLI_NEEDS_HOME, chat_main },
+	{ "run", "", 0, 0, "Run the gateway: serve the configured platforms.",
+	  NULL, CLI_NEEDS_LAUNCHER | CLI_NEEDS_CONFIG | CLI_NEEDS_HOME,
+	  serve_main },
 	{ "config check", "[FILE]", 0, 1, "Check the configuration.",
 	  check_options, 0, config_check_main },
 	{ "config path", "", 0, 0, "Print where the configuration is looked for.",

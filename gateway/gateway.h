@@ -22,6 +22,7 @@ struct gateway_platform {
 	const struct platform *platform;
 	const void *opts;	/* the platform's own option struct */
 	const char *account;	/* bot id, for the stored cursor; "" none */
+	bool vital;		/* once all of these have failed: on_dead */
 };
 
 /* Everything is the caller's and must outlive the gateway. */

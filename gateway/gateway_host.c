@@ -208,7 +208,7 @@ on_state(void *arg, const char *platform, enum platform_state state,
     const char *why)
 {
 	struct gateway *gw = arg;
-	size_t failed = 0;
+	size_t vital = 0, failed = 0;
 
 	for (size_t i = 0; i < gw->nserved; i++) {
 		struct served *s = &gw->served[i];
@@ -222,12 +222,13 @@ on_state(void *arg, const char *platform, enum platform_state state,
 			mem_free(s->why);
 			s->why = mem_str(why);
 		}
-		failed += s->state == PLATFORM_FAILED;
+		vital += s->def->vital;
+		failed += s->def->vital && s->state == PLATFORM_FAILED;
 	}
 	log_write(state == PLATFORM_FAILED ? LOG_ERROR : LOG_INFO, "gateway",
 	    NULL, "platform=%s state=%s %s", platform,
 	    platform_state_name(state), why);
-	if (failed > 0 && failed == gw->nserved && gw->step <= GATEWAY_UP &&
+	if (failed > 0 && failed == vital && gw->step <= GATEWAY_UP &&
 	    gw->opts.on_dead)
 		gw->opts.on_dead(gw->opts.arg, why);
 }

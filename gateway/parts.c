@@ -73,11 +73,11 @@ open_sandboxes(struct parts *p)
 
 static void
 add_platform(struct parts *p, const struct platform *platform,
-    const void *opts, const char *account)
+    const void *opts, const char *account, bool vital)
 {
 	REQUIRE(p->nplatforms < PARTS_PLATFORMS);
 	p->platforms[p->nplatforms++] = (struct gateway_platform){
-		platform, opts, account };
+		platform, opts, account, vital };
 }
 
 static void
@@ -88,7 +88,7 @@ make_platforms(struct parts *p)
 
 	p->auth[0] = (struct auth_rule){ .platform = "console",
 		.users = anybody };	/* whoever may open the socket or tty */
-	add_platform(p, &platform_console, &p->console, "");
+	add_platform(p, &platform_console, &p->console, "", false);
 	if (p->kind != PARTS_RUN || !config_telegram_on(cfg))
 		return;
 	p->telegram = config_telegram_opts(cfg);
@@ -105,7 +105,8 @@ make_platforms(struct parts *p)
 		.allow_all = p->people.allow_all,
 		.require_mention = cfg->telegram.require_mention,
 	};
-	add_platform(p, &platform_telegram, &p->telegram, p->telegram_account);
+	add_platform(p, &platform_telegram, &p->telegram, p->telegram_account,
+	    true);
 }
 
 int

@@ -28,7 +28,7 @@ step_name(enum run_step step)
 
 /* The only place that writes the step. */
 void
-run_enter(struct run *run, enum run_step step)
+job_enter(struct run *run, enum run_step step)
 {
 	log_debug("sandbox", NULL, "%s: command %s -> %s", run->cell->id,
 	    step_name(run->step), step_name(step));
@@ -103,7 +103,7 @@ run_refuse(struct run *run, enum err_code code, const char *text)
 		return;
 	err_set(&run->err, code, "%s", text);
 	run->exit_code = SANDBOX_EXIT_REFUSED;
-	run_enter(run, RUN_END);
+	job_enter(run, RUN_END);
 	run->timer = loop_defer(run->cell->sb->loop, "command refused",
 	    run_finish, run);
 }
@@ -224,7 +224,7 @@ on_started(void *arg, int pid)
 	run->tree = NULL;	/* it is the session's from here on */
 	run->process_id = process_id(p);
 	run->pid = pid;
-	run_enter(run, RUN_END);
+	job_enter(run, RUN_END);
 	run_finish(run);
 }
 
@@ -275,7 +275,7 @@ on_exited(void *arg, int wait_status, unsigned leftovers)
 	}
 	if (run->step != RUN_RUN)
 		return;
-	run_enter(run, RUN_END);
+	job_enter(run, RUN_END);
 	run->timer = loop_after(run->cell->sb->loop, DRAIN_MS, "drain",
 	    on_drained, run);
 }
@@ -294,7 +294,7 @@ on_dead(void *arg, const struct err *err)
 			run->started = false;
 	}
 	if (run->step != RUN_END)
-		run_enter(run, RUN_END);
+		job_enter(run, RUN_END);
 	loop_cancel(&run->timer);
 	run_finish(run);
 }
@@ -311,7 +311,7 @@ run_timed_out(void *arg)
 	run->timer = NULL;
 	run->timed_out = true;
 	tree_kill(run->tree);
-	run_enter(run, RUN_END);
+	job_enter(run, RUN_END);
 	run->timer = loop_after(run->cell->sb->loop, DRAIN_MS, "drain",
 	    on_drained, run);
 }

@@ -50,7 +50,7 @@ struct run {
 extern const struct op_type run_type;
 extern const struct proc_events run_events;
 
-void run_enter(struct run *run, enum run_step step);	/* also ends its timer */
+void job_enter(struct run *run, enum run_step step);	/* also ends its timer */
 /* Not run, certainly: the callback comes from the loop. Only while waiting. */
 void run_refuse(struct run *run, enum err_code code, const char *text);
 void run_timed_out(void *arg);		/* the deadline's timer */

@@ -68,7 +68,7 @@ run_spawn(struct run *run)
 		return;
 	}
 	run->output = output_new(&out);
-	run_enter(run, RUN_RUN);
+	job_enter(run, RUN_RUN);
 	if (run->background)
 		return;
 	run->writes_back = cell->writer == NULL;

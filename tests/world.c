@@ -11,7 +11,7 @@ static const struct auth_rule auth[] = {
 	{ .platform = "fake", .users = users },
 };
 static const struct gateway_platform platforms[] = {
-	{ &platform_fake, NULL, "900" },
+	{ &platform_fake, NULL, "900", true },
 };
 
 static void

@@ -303,6 +303,7 @@ run_save(struct run *run, const char *text, bool failed)
 		.now_wall = loop_wall(run->env.loop),
 	};
 
+	run->failed = failed;
 	run_enter(run, RUN_SAVE, "answering");
 	buf_clear(&run->partial);
 	if (!failed)
@@ -317,7 +318,8 @@ on_saved(void *arg, const struct outbox_row *rows, size_t n,
     const struct err *err)
 {
 	struct run *run = arg;
-	struct run_result res = { RUN_ANSWERED, rows, n, err };
+	struct run_result res = { run->failed ? RUN_FAILED : RUN_ANSWERED, rows,
+		n, err };
 
 	run->waiting = NULL;
 	if (err)

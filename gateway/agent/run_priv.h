@@ -30,6 +30,7 @@ struct run {
 	struct retry retry;
 	unsigned turns, empties, lengths, bad_inputs;
 	bool last_turn;			/* no tools any more */
+	bool failed;			/* what is being saved is an apology */
 	struct buf partial;		/* visible text of the answer under way */
 	char activity[96];
 };

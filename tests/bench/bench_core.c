@@ -39,7 +39,7 @@ static const struct auth_rule auth[] = {
 	{ .platform = "fake", .allow_all = true },
 };
 static const struct gateway_platform platforms[] = {
-	{ &platform_fake, NULL, "900" },
+	{ &platform_fake, NULL, "900", true },
 };
 
 static double

@@ -1,0 +1,264 @@
+// End to end: every test has a world of its own.
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { World, sleep, until } from './world.mjs';
+
+const build = process.argv[2];
+const only = process.argv[3];
+const tests = [];
+const test = (name, fn) => tests.push({ name, fn });
+const isRoot = process.getuid() === 0;
+
+test('run without a platform: exit 78 and the names of the keys', async (w) => {
+  w.configure({ platforms: {} });
+  const run = await w.command(['run']);
+  assert.equal(run.code, 78);
+  assert.match(run.err, /TELEGRAM_BOT_TOKEN/);
+  assert.match(run.err, /platforms\.telegram\.token/);
+});
+
+test('a message becomes an answer with a command run in the sandbox', async (w) => {
+  const gateway = await w.gateway();
+  await w.say('run uname -n; id -u; ls /; touch /etc/x; cat /proc/1/environ | wc -c');
+  const text = await w.see('workspace');
+  assert.match(text, /sandbox/);
+  assert.match(text, /Read-only file system/);
+  assert.doesNotMatch(text, /root\b.*shadow/);
+  await w.stop(gateway);
+  assert.equal(gateway.code, 0, gateway.err);
+  assert.deepEqual(w.processes('gatehouse-helper').filter((p) => p.includes(w.build)), []);
+});
+
+test('strangers get nothing and are not stored', async (w) => {
+  const gateway = await w.gateway();
+  await w.say('hello', 6666);
+  await w.say('/stop', 6666);
+  await w.say('run echo mine', 1001);
+  await w.see('mine');
+  assert.deepEqual((await w.tg('GET', '/log?method=sendMessage'))
+    .filter((c) => String(c.params.chat_id) === '6666'), []);
+  await w.stop(gateway);
+});
+
+test('a new message ends the whole tree and is answered with the old words', async (w) => {
+  const gateway = await w.gateway();
+  await w.say('run sleep 98761 & setsid sleep 98762 & (setsid sh -c "sleep 98763 &") ; sleep 98764');
+  await until('the tree runs', () => w.processes('9876').length >= 4);
+  const at = Date.now();
+  await w.say('run echo the new one');
+  await until('the tree is dead', () => w.processes('9876').length === 0, 5000);
+  assert.ok(Date.now() - at < 5000);
+  await w.see('the new one');
+  const requests = await w.llm('GET', '/requests');
+  const text = JSON.stringify(requests.at(-1).body.messages);
+  assert.match(text, /sleep 98764/);
+  assert.match(text, /may have had effects/);
+  assert.equal((await w.shown()).length, 1);
+  await w.stop(gateway);
+});
+
+test('two updates at once: one answer, both texts in its request', async (w) => {
+  const gateway = await w.gateway();
+  await w.llm('POST', '/queue', [{ delay_headers_ms: 1500, text: 'early' }, { text: 'both seen' }]);
+  await Promise.all([w.say('first words'), sleep(3).then(() => w.say('second words'))]);
+  await w.see('both seen');
+  await sleep(1800);
+  const requests = await w.llm('GET', '/requests');
+  const last = JSON.stringify(requests.at(-1).body.messages);
+  assert.match(last, /first words/);
+  assert.match(last, /second words/);
+  assert.equal((await w.shown()).length, 1);
+  await w.stop(gateway);
+});
+
+test('/stop ends a streaming answer, closes the model socket, asks nothing more', async (w) => {
+  const gateway = await w.gateway();
+  await w.llm('POST', '/queue', { events: ['begin ', { sleep: 30000 }, 'end'] });
+  await w.say('tell me');
+  await until('the model was asked', async () => (await w.llm('GET', '/requests')).length === 1);
+  await sleep(300);
+  await w.say('/stop');
+  await w.see('Stopped.');
+  await until('the socket is closed', async () =>
+    (await w.llm('GET', '/requests'))[0].closed === 'client', 2000);
+  await sleep(300);
+  assert.equal((await w.llm('GET', '/requests')).length, 1);
+  await w.stop(gateway);
+});
+
+test('one chat floods, another is answered, memory stays bounded', async (w) => {
+  const gateway = await w.gateway();
+  await w.say('run head -c 300000000 /dev/zero | tr "\\0" x; echo; yes | head -c 100000000');
+  await w.say('run echo quick', 1002);
+  await w.see('quick', 1002, 20000);
+  await w.see('exit code', 1001, 90000).catch(() => {});
+  const status = fs.readFileSync(`/proc/${gateway.child.pid}/status`, 'utf8');
+  assert.ok(Number(/VmHWM:\s+(\d+)/.exec(status)[1]) < 150000, status);
+  await w.stop(gateway);
+});
+
+test('updates that waited while it was off are answered, none is dropped', async (w) => {
+  await w.say('run echo waited');
+  const gateway = await w.gateway();
+  await w.see('waited');
+  const log = await w.tg('GET', '/log');
+  assert.ok(log.every((c) => !('drop_pending_updates' in (c.params ?? {}))));
+  assert.ok(log.every((c) => c.method !== 'deleteWebhook'));
+  await w.stop(gateway);
+});
+
+test('a flood wait is obeyed, the answer comes once', async (w) => {
+  const gateway = await w.gateway();
+  await w.tg('POST', '/fail', { method: 'sendMessage', status: 429, retry_after: 2,
+    description: 'Too Many Requests: retry after 2' });
+  const at = Date.now();
+  await w.say('run echo patience');
+  await w.see('patience');
+  assert.ok(Date.now() - at >= 2000);
+  assert.equal((await w.shown()).length, 1);
+  await w.stop(gateway);
+});
+
+test('a bad token ends the gateway with 78 and plain words', async (w) => {
+  await w.tg('POST', '/fail', { method: 'getMe', times: 1000, status: 401, description: 'Unauthorized' });
+  await w.tg('POST', '/fail', { method: 'getUpdates', times: 1000, status: 401, description: 'Unauthorized' });
+  const run = w.start(['run']);
+  run.child.stdin.end();
+  await Promise.race([run.ended, sleep(15000)]);
+  assert.equal(run.code, 78, run.err);
+  assert.match(run.err, /token/i);
+  assert.doesNotMatch(run.err, /AAAAAAAAAA/);
+});
+
+test('one owner: the second run refuses with the pid, chat and status go through it', async (w) => {
+  const gateway = await w.gateway();
+  const second = await w.command(['run']);
+  assert.notEqual(second.code, 0);
+  assert.match(second.err, new RegExp(String(gateway.child.pid)));
+  const chat = await w.command(['chat', '-m', 'run echo through the owner']);
+  assert.equal(chat.code, 0, chat.err);
+  assert.match(chat.out, /through the owner/);
+  const status = await w.command(['status', '--json']);
+  assert.equal(status.code, 0, status.err);
+  assert.match(JSON.stringify(JSON.parse(status.out)), /telegram/);
+  await w.stop(gateway);
+  const after = await w.command(['chat', '-m', 'run echo on my own']);
+  assert.equal(after.code, 0, after.err);
+  assert.match(after.out, /on my own/);
+});
+
+test('chat: one shot, piped, a failing model, an empty answer', async (w) => {
+  let run = await w.command(['chat', '-m', 'hello']);
+  assert.equal(run.code, 0, run.err);
+  assert.notEqual(run.out.trim(), '');
+  assert.equal(run.err, '');
+  run = await w.command(['chat'], 'run echo line one\nrun echo line two\n');
+  assert.equal(run.code, 0, run.err);
+  assert.ok(run.out.indexOf('line one') < run.out.indexOf('line two'), run.out);
+  await w.llm('POST', '/model', { name: 'terminal', script: { status: 401,
+    body: { error: { message: 'Incorrect API key', code: 'invalid_api_key' } } } });
+  run = await w.command(['chat', '-m', 'hello']);
+  assert.equal(run.code, 1);
+  assert.equal(run.out, '');
+  assert.match(run.err, /refused the key/);
+});
+
+test('local asks: no means no, yes runs it, silence of a pipe means no', async (w) => {
+  w.configure({ terminal: { backend: 'local' }, local: isRoot ? { user: 'nobody' } : {} });
+  let run = await w.command(['chat'], 'run echo did run\ny\n');
+  assert.match(run.err, /echo did run/);
+  assert.match(run.out, /did run/);
+  run = await w.command(['chat'], 'run echo did run\nn\n');
+  assert.doesNotMatch(run.out, /^did run/m);
+  run = await w.command(['chat'], 'run echo did run\n');
+  assert.doesNotMatch(run.out, /^did run/m);
+});
+
+test('local from a chat: asked there with buttons, the press decides', async (w) => {
+  w.configure({ gateway: { terminal_backend: 'local' }, local: isRoot ? { user: 'nobody' } : {} });
+  const gateway = await w.gateway();
+  assert.match(gateway.err, /local/);
+  await w.say('run echo pressed');
+  await w.see('Allow this command');
+  const call = (await w.tg('GET', '/log?method=sendMessage'))
+    .findLast((c) => JSON.stringify(c.params).includes('ea:once'));
+  const data = /ea:once:[0-9a-f]+/.exec(JSON.stringify(call.params))[0];
+  await w.tg('POST', '/press', { chat_id: 1001, user_id: 1002, data,
+    message_id: call.result.message_id });
+  await sleep(500);
+  assert.equal((await w.shown()).filter((t) => /^pressed/m.test(t) && !t.includes('Allow')).length, 0);
+  await w.tg('POST', '/press', { chat_id: 1001, user_id: 1001, data,
+    message_id: call.result.message_id });
+  await until('it ran', async () => (await w.shown()).some((t) =>
+    t.includes('pressed') && !t.includes('Allow')));
+  await w.stop(gateway);
+});
+
+// The oracle is rules 2.5 and 3.1, from the fakes' logs and a visible effect.
+async function killAndRestart(w, afterMs, n) {
+  const mark = `effect-${n}`;
+  let gateway = await w.gateway();
+  await w.say(`run echo ${mark} >> /workspace/effects; sleep 0.2; echo done ${mark}`);
+  await sleep(afterMs);
+  await w.stop(gateway, 'SIGKILL');
+  await until('the helpers are gone', () =>
+    w.processes('gatehouse-helper').filter((p) => p.includes('launcher') && false).length === 0);
+  gateway = await w.gateway();
+  await until(`an answer, a report or a notice (killed after ${afterMs} ms)`, async () =>
+    (await w.shown()).some((t) => t.includes(mark)), 20000);
+  await sleep(300);
+  await w.stop(gateway);
+  const texts = (await w.shown()).filter((t) => t.includes(`done ${mark}`) &&
+    !t.includes('may not have arrived') && !t.includes('outcome is unknown'));
+  assert.ok(texts.length <= 1, `answered ${texts.length} times: ${texts}`);
+  const dir = path.join(w.home, 'sandboxes');
+  const counts = fs.readdirSync(dir).map((id) => path.join(dir, id, 'workspace', 'effects'))
+    .filter((file) => fs.existsSync(file))
+    .map((file) => fs.readFileSync(file, 'utf8').split('\n').filter((l) => l === mark).length);
+  assert.ok(counts.every((count) => count <= 1), `the command ran ${counts} times`);
+}
+
+test('kill -9 at any moment: nothing lost, nothing repeated', async (w) => {
+  const rounds = process.env.SOAK ? 1000 : 12;
+  for (let n = 0; n < rounds; n++)
+    await killAndRestart(w, process.env.SOAK ? Math.random() * 500 : n * 35, n);
+});
+
+test('SIGTERM in mid-run: marked, answered after the restart', async (w) => {
+  w.configure({ agent: { restart_drain_timeout: 0 } });
+  let gateway = await w.gateway();
+  await w.llm('POST', '/queue', { events: [{ sleep: 30000 }] });
+  await w.say('run echo after all');
+  await until('the model was asked', async () => (await w.llm('GET', '/requests')).length === 1);
+  const at = Date.now();
+  await w.stop(gateway);
+  assert.ok(Date.now() - at < 8000);
+  assert.equal(gateway.code, 0, gateway.err);
+  gateway = await w.gateway();
+  await w.see('after all');
+  await w.stop(gateway);
+});
+
+console.log(`1..${only ? tests.filter((t) => t.name.includes(only)).length : tests.length}`);
+let n = 0, failed = 0;
+for (const { name, fn } of tests) {
+  if (only && !name.includes(only))
+    continue;
+  const w = new World(build);
+  n++;
+  try {
+    await w.open();
+    await fn(w);
+    console.log(`ok ${n} - ${name}`);
+  } catch (error) {
+    failed++;
+    console.log(`not ok ${n} - ${name}`);
+    console.log(String(error.stack).replace(/^/gm, '# '));
+    for (const run of w.running)
+      console.log(run.err.slice(-3000).replace(/^/gm, '#   '));
+  } finally {
+    await w.close();
+  }
+}
+process.exit(failed ? 1 : 0);
