@@ -259,6 +259,8 @@ on_look(void *arg)
 		ui->opts.peer.say(ui->opts.peer.arg, "/deny all");
 		return;
 	}
+	if (ui->asked)		/* the next line is the answer to it */
+		ui_next(ui);
 	if (!ui->opts.peer.idle(ui->opts.peer.arg))
 		return;
 	ui->waiting = false;
