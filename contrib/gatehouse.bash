@@ -3,6 +3,8 @@ _gatehouse()
 {
 	local words='' cur=${COMP_WORDS[COMP_CWORD]}
 	case "${COMP_WORDS[*]:1:COMP_CWORD-1} " in
+	'chat '*) words=' --message --session --home --config --log-level --verbose --help' ;;
+	'run '*) words=' --home --config --log-level --verbose --help' ;;
 	'config check '*) words=' --effective --json --home --config --log-level --verbose --help' ;;
 	'config path '*) words=' --home --config --log-level --verbose --help' ;;
 	'config set '*) words=' --home --config --log-level --verbose --help' ;;
@@ -15,12 +17,14 @@ _gatehouse()
 	'sessions rename '*) words=' --home --config --log-level --verbose --help' ;;
 	'sessions delete '*) words=' --yes --home --config --log-level --verbose --help' ;;
 	'sessions prune '*) words=' --older-than --yes --home --config --log-level --verbose --help' ;;
+	'sandbox exec '*) words=' --backend --session --timeout --network --home --config --log-level --verbose --help' ;;
 	'status '*) words=' --json --home --config --log-level --verbose --help' ;;
 	'version '*) words=' --home --config --log-level --verbose --help' ;;
 	'config ') words=' check path set' ;;
 	'gate ') words=' check' ;;
 	'sessions ') words=' list show export search rename delete prune' ;;
-	' ') words=' config doctor gate sessions status version --home --config --log-level --verbose --help' ;;
+	'sandbox ') words=' exec' ;;
+	' ') words=' chat run config doctor gate sessions sandbox status version --home --config --log-level --verbose --help' ;;
 	esac
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 }
