@@ -84,6 +84,8 @@ const struct cli_command cli_commands[] = {
 	{ "run", "", 0, 0, "Run the gateway: serve the configured platforms.",
 	  NULL, CLI_NEEDS_LAUNCHER | CLI_NEEDS_CONFIG | CLI_NEEDS_HOME,
 	  serve_main },
+	{ "backup", "FILE", 1, 1, "Copy the database into a new file, also while "
+	  "gatehouse runs.", NULL, 0, backup_main },
 	{ "config check", "[FILE]", 0, 1, "Check the configuration.",
 	  check_options, 0, config_check_main },
 	{ "config path", "", 0, 0, "Print where the configuration is looked for.",

@@ -49,6 +49,12 @@ sessions_on_answer(void *arg, const struct json *res, const struct err *err)
 	loop_stop(ask->loop);
 }
 
+void
+sessions_on_done(void *arg, const struct err *err)
+{
+	sessions_on_answer(arg, NULL, err);
+}
+
 int
 sessions_ask_wait(struct sessions_ask *ask)
 {

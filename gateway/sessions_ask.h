@@ -25,6 +25,7 @@ void sessions_ask_close(struct sessions_ask *ask);
 
 /* The callback of the call, and waiting for it: -1 if it failed. */
 void sessions_on_answer(void *arg, const struct json *res, const struct err *err);
+void sessions_on_done(void *arg, const struct err *err);
 int sessions_ask_wait(struct sessions_ask *ask);
 
 #endif

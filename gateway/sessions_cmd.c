@@ -247,3 +247,18 @@ sessions_search_main(struct cli_ctx *ctx)
 	buf_done(&words);
 	return look_close(&ask);
 }
+
+int
+backup_main(struct cli_ctx *ctx)
+{
+	struct sessions_ask ask;
+	int status = look_open(&ask, ctx, false);
+
+	if (status >= 0)
+		return status;
+	store_backup(ask.store, ctx->args[0], sessions_on_done, &ask);
+	if (sessions_ask_wait(&ask) == 0)
+		printf("%s holds a copy; to use it, stop gatehouse and put it in "
+			"the place of %s/state.db\n", ctx->args[0], ctx->home.dir);
+	return look_close(&ask);
+}

@@ -12,6 +12,7 @@
 #include "gateway/owner_client.h"
 #include "gateway/owner_path.h"
 #include "gateway/override.h"
+#include "gateway/sessions_ask.h"
 #include "gateway/policy.h"
 #include "gateway/version.h"
 
@@ -75,11 +76,34 @@ config_json(struct cli_ctx *ctx, struct report *rep)
 	return j;
 }
 
+/* What is stored, read beside an owner or without one; NULL: nothing yet. */
+static struct json *
+stored_json(struct cli_ctx *ctx)
+{
+	struct sessions_ask ask;
+	struct json *res = NULL;
+	struct err err;
+
+	if (sessions_ask_open(&ask, &ctx->home, true, &err) < 0) {
+		if (err.code != ERR_NOT_FOUND)
+			res = json_set_str(json_object(), "error", err.text);
+		return res;
+	}
+	store_summary(ask.store, sessions_on_answer, &ask);
+	if (sessions_ask_wait(&ask) == 0)
+		res = STEAL(ask.res);
+	else
+		res = json_set_str(json_object(), "error", ask.err.text);
+	sessions_ask_close(&ask);
+	return res;
+}
+
 static struct json *
 status_json(struct cli_ctx *ctx, struct report *rep)
 {
 	struct json *j = json_object();
 	struct json *config = config_json(ctx, rep), *owner;
+	struct json *stored = stored_json(ctx);
 	struct err err = { .code = ERR_NONE };
 	pid_t pid = owner_path_holder(&ctx->home);
 
@@ -92,6 +116,8 @@ status_json(struct cli_ctx *ctx, struct report *rep)
 	json_set_int(j, "config_warnings", (int64_t)rep->warnings);
 	if (config)
 		json_set_take(j, "config", config);
+	if (stored)
+		json_set_take(j, "stored", stored);
 	owner = pid ? owner_ask(&ctx->home, "status", ANSWER_MS, &err) : NULL;
 	if (owner)
 		json_set_take(j, "owner", owner);
@@ -143,6 +169,25 @@ print_owner(const struct json *owner)
 }
 
 static void
+print_stored(const struct json *s)
+{
+	const char *error = json_get_str(s, "error", NULL);
+
+	if (error) {
+		printf("stored: can't be read: %s\n", error);
+		return;
+	}
+	printf("stored: %" PRId64 " sessions; to be answered: %" PRId64
+		"; to be sent: %" PRId64 "; sent with unknown outcome: %" PRId64
+		"\n", json_get_int(s, "sessions", 0),
+		json_get_int(s, "inbox_waiting", 0) +
+		json_get_int(s, "inbox_owned", 0),
+		json_get_int(s, "outbox_waiting", 0) +
+		json_get_int(s, "outbox_sending", 0),
+		json_get_int(s, "outbox_unknown", 0));
+}
+
+static void
 print_status(const struct json *j)
 {
 	const char *error = json_get_str(j, "owner_error", NULL);
@@ -156,6 +201,8 @@ print_status(const struct json *j)
 			error ? "; it does not answer: " : "", error ? error : "");
 	if (json_get(j, "owner"))
 		print_owner(json_get(j, "owner"));
+	if (json_get(j, "stored"))
+		print_stored(json_get(j, "stored"));
 	if (json_get(j, "config"))
 		print_config(json_get(j, "config"));
 	else

@@ -334,6 +334,47 @@ db_script(struct db *db, const char *sql, struct err *err)
 	return rc == SQLITE_OK ? 0 : db_fail(db, rc, "script", err);
 }
 
+static int
+copy_pages(struct db *db, sqlite3 *to, const char *path, struct err *err)
+{
+	sqlite3_backup *b = sqlite3_backup_init(to, "main", db->sql, "main");
+	int rc = SQLITE_OK;
+
+	while (b && rc == SQLITE_OK)
+		rc = sqlite3_backup_step(b, 1000);
+	rc = b ? sqlite3_backup_finish(b) : sqlite3_errcode(to);
+	/* One file is to be moved around, so no log stays beside it. */
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(to, "PRAGMA journal_mode = DELETE", NULL, NULL,
+		    NULL);
+	if (rc == SQLITE_OK)
+		return 0;
+	return err_set(err, ERR_IO, "copy the database to %s: %s", path,
+	    sqlite3_errmsg(to));
+}
+
+int
+db_copy(struct db *db, const char *path, struct err *err)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	sqlite3 *to = NULL;
+
+	if (fd == -1)
+		return err_set_errno(err, errno, "create %s", path);
+	close(fd);
+	int rc = sqlite3_open_v2(path, &to, SQLITE_OPEN_READWRITE |
+	    SQLITE_OPEN_NOMUTEX, NULL);
+	if (rc == SQLITE_OK)
+		rc = copy_pages(db, to, path, err);
+	else
+		rc = err_set(err, ERR_IO, "open %s: %s", path,
+		    sqlite3_errmsg(to));
+	sqlite3_close(to);
+	if (rc == -1)
+		(void)unlink(path);	/* half a copy helps nobody */
+	return rc;
+}
+
 int64_t
 db_col_int(struct db_rows *rows, int col)
 {

@@ -76,6 +76,12 @@ int64_t db_col_int(struct db_rows *rows, int col);
 const char *db_col_text(struct db_rows *rows, int col);	/* NULL for null */
 size_t db_col_len(struct db_rows *rows, int col);	/* bytes of the text */
 
+/*
+ * A copy of the whole database as of now into a new file (0600; one that is
+ * there is ERR_EXISTS).  Others may go on writing meanwhile.
+ */
+int db_copy(struct db *db, const char *path, struct err *err);
+
 int64_t db_last_id(const struct db *db);
 int64_t db_changes(const struct db *db);	/* of the last statement */
 

@@ -1,4 +1,7 @@
-/* The ledger of what we own outside, and single values by key (meta). */
+/*
+ * The ledger of what we own outside, single values by key (meta), and a copy
+ * of everything.
+ */
 #include "store/q.h"
 
 #include "base/mem.h"
@@ -140,5 +143,24 @@ store_meta_set(struct store *store, const char *key, const char *value,
 
 	l->id = job_key(&l->job, "key", key);
 	l->row = job_str(&l->job, "the value", value ? value : "", JOB_TEXT_MAX);
+	return job_submit_done(&l->job, cb, arg);
+}
+
+static int
+backup_run(struct job *job, const struct q *q, struct err *err)
+{
+	return db_copy(q->db, ((struct ledger_job *)job)->row, err);
+}
+
+struct op *
+store_backup(struct store *store, const char *path, store_cb *cb, void *arg)
+{
+	static const struct job_type type = {
+		.name = "backup", .flags = JOB_ASIDE,
+		.result = JOB_DONE, .run = backup_run,
+	};
+	struct ledger_job *l = job_new(store, &type, sizeof(*l));
+
+	l->row = job_str(&l->job, "the path", path, JOB_TEXT_MAX);
 	return job_submit_done(&l->job, cb, arg);
 }

@@ -264,6 +264,10 @@ struct op *store_meta_get(struct store *store, const char *key,
 struct op *store_meta_set(struct store *store, const char *key,
 	const char *value, store_cb *cb, void *arg);
 
+/* All of it into a new file, as of now; to be called on a store of its own. */
+struct op *store_backup(struct store *store, const char *path, store_cb *cb,
+	void *arg);
+
 /* Counts for status: {sessions, inbox_waiting, ...}. */
 struct op *store_summary(struct store *store, store_json_cb *cb, void *arg);
 

@@ -154,12 +154,8 @@ on_look(void *arg)
 
 /* The owner's loop, if there is one, goes on meanwhile. Gives the status. */
 static int
-run(struct place_of_test *p, const char *a, const char *b, const char *c,
-	const char *d)
+run_argv(struct place_of_test *p, const char *const *argv)
 {
-	const char *const argv[] = {
-		p->bin, "--home", p->dir, "sessions", a, b, c, d, NULL,
-	};
 	CLEANUP_FREE char *out = mem_str(tmpdir_path("out"));
 	CLEANUP_FREE char *err = mem_str(tmpdir_path("err"));
 	struct waiting w = {
@@ -176,6 +172,27 @@ run(struct place_of_test *p, const char *a, const char *b, const char *c,
 	slurp("err", p->err, sizeof(p->err));
 	assert_true(WIFEXITED(w.status));
 	return WEXITSTATUS(w.status);
+}
+
+static int
+run(struct place_of_test *p, const char *a, const char *b, const char *c,
+	const char *d)
+{
+	const char *const argv[] = {
+		p->bin, "--home", p->dir, "sessions", a, b, c, d, NULL,
+	};
+
+	return run_argv(p, argv);
+}
+
+static int
+run_all(struct place_of_test *p, const char *command, const char *a)
+{
+	const char *const argv[] = {
+		p->bin, "--home", p->dir, command, a, NULL,
+	};
+
+	return run_argv(p, argv);
 }
 
 #define assert_has(text, part) \
@@ -335,6 +352,29 @@ changes_go_through_a_living_owner(void **state)
 	close(lock);
 }
 
+static void
+a_backup_is_a_whole_copy_and_status_counts_what_is_open(void **state)
+{
+	struct place_of_test *p = *state;
+	CLEANUP_FREE char *copy = mem_str(tmpdir_path("copy.db"));
+	CLEANUP_FREE char *here = mem_str(tmpdir_path("state.db"));
+
+	say(p, "k", "1", "words");
+	/* while the owner has it open */
+	assert_int_equal(run_all(p, "backup", copy), 0);
+	assert_int_equal(run_all(p, "backup", copy), 1);
+	assert_has(p->err, "File exists");
+	assert_int_equal(run_all(p, "status", NULL), 0);
+	assert_has(p->out, "1 sessions; to be answered: 1;");
+	stop(p, "k");
+	sessions_ask_close(&p->ask);
+	assert_int_equal(rename(copy, here), 0);
+	assert_int_equal(run(p, "show", p->id, NULL, NULL), 0);
+	assert_has(p->out, "words");
+	assert_int_equal(run_all(p, "status", NULL), 0);
+	assert_has(p->out, "to be answered: 1;");
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int
@@ -347,6 +387,7 @@ main(void)
 		T(only_what_is_old_is_pruned),
 		T(no_database_is_no_error_for_a_list),
 		T(changes_go_through_a_living_owner),
+		T(a_backup_is_a_whole_copy_and_status_counts_what_is_open),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
