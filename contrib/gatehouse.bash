@@ -5,6 +5,7 @@ _gatehouse()
 	case "${COMP_WORDS[*]:1:COMP_CWORD-1} " in
 	'chat '*) words=' --message --session --home --config --log-level --verbose --help' ;;
 	'run '*) words=' --home --config --log-level --verbose --help' ;;
+	'backup '*) words=' --home --config --log-level --verbose --help' ;;
 	'config check '*) words=' --effective --json --home --config --log-level --verbose --help' ;;
 	'config path '*) words=' --home --config --log-level --verbose --help' ;;
 	'config set '*) words=' --home --config --log-level --verbose --help' ;;
@@ -24,7 +25,7 @@ _gatehouse()
 	'gate ') words=' check' ;;
 	'sessions ') words=' list show export search rename delete prune' ;;
 	'sandbox ') words=' exec' ;;
-	' ') words=' chat run config doctor gate sessions sandbox status version --home --config --log-level --verbose --help' ;;
+	' ') words=' chat run backup config doctor gate sessions sandbox status version --home --config --log-level --verbose --help' ;;
 	esac
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 }
