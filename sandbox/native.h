@@ -16,7 +16,7 @@ struct native_bind {
 
 struct native_opts {
 	uid_t uid;		/* for root of the initial namespace; 0: 64500 */
-	const char *minimum;	/* "full" (default) or "landlock" */
+	const char *minimum;	/* "full" (default), the only level built in */
 	const char *network;	/* "none" */
 	const struct native_bind *binds;
 	unsigned nbinds;

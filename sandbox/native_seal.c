@@ -176,10 +176,9 @@ check_opts(const struct native_opts *opts, struct err *err)
 	if (opts->network && strcmp(opts->network, "none") != 0)
 		return err_set(err, ERR_CONFIG, "native.network is \"%s\", but only "
 			"\"none\" is built in; set it to none", opts->network);
-	if (opts->minimum && strcmp(opts->minimum, "full") != 0 &&
-	    strcmp(opts->minimum, "landlock") != 0)
-		return err_set(err, ERR_CONFIG, "native.minimum is \"%s\"; valid are "
-			"full and landlock", opts->minimum);
+	if (opts->minimum && strcmp(opts->minimum, "full") != 0)
+		return err_set(err, ERR_CONFIG, "native.minimum is \"%s\", but only level "
+			"full is built in; leave it out", opts->minimum);
 	return 0;
 }
 

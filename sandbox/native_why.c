@@ -66,7 +66,7 @@ why_userns(int errnum)
 		return "a seccomp filter, probably of the container we run in, "
 			"forbids user namespaces; start the container with a profile "
 			"that allows them (docker: --security-opt seccomp=PROFILE), or "
-			"run gatehouse outside, or set native.minimum: landlock";
+			"run gatehouse outside";
 	if (setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == 1)
 		return "AppArmor forbids user namespaces to programs without a "
 			"profile; install one for gatehouse-helper with the rule "

@@ -142,7 +142,10 @@ place_join(struct box *box, const struct place *place)
 	/* Some more than asked for: init and each command's PID 1 are ours. */
 	bool pids = place->pids && !box->pids_limited &&
 		put(dir, "pids.max", "", box->seal->pids_max + BOX_RUNS_MAX) == 0;
-	if ((memory || pids) && put(dir, "cgroup.procs", NULL, 0) == 0) {
+	/* We are one thread. v1's "tasks" moves just that, without the lock over
+	 * all processes whose first taking costs an RCU period (10 ms). */
+	if ((memory || pids) &&
+	    put(dir, place->v2 ? "cgroup.procs" : "tasks", NULL, 0) == 0) {
 		box->memory_limited = box->memory_limited || memory;
 		box->pids_limited = box->pids_limited || pids;
 		return;
