@@ -1,7 +1,9 @@
 #include "gateway/doctor.h"
 
+#include <ftw.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,7 +15,12 @@
 #include "gateway/config_model.h"
 #include "gateway/config_opts.h"
 #include "gateway/owner_path.h"
+#include "gateway/doctor_trial.h"
+#include "gateway/gate/operator.h"
 #include "gateway/override.h"
+
+#define TRIAL_MS 10000
+#define OUTPUT_MAX 65536
 
 enum finding { FINDING_OK, FINDING_WARN, FINDING_FAIL };
 
@@ -23,6 +30,10 @@ struct doctor {
 	bool failed;
 	struct loop *loop;
 	struct op *waiting;	/* for the sandboxes */
+	bool launcher_gone;
+	int port;		/* we listen there, on 127.0.0.1 */
+	int exit_code;		/* of the last trial */
+	struct buf output;
 	struct config *cfg;
 };
 
@@ -142,26 +153,56 @@ wait_for(struct doctor *d, struct op *op)
 }
 
 static void
-say_isolation(struct doctor *d, const char *what, const struct sandbox_props *p)
+on_trial(void *arg, const struct sandbox_result *res)
 {
-	static const struct { unsigned bit; const char *yes, *no; } bits[] = {
-		{ SANDBOX_NO_HOST_FILES, "host files can't be written",
-		  "host files CAN be written" },
-		{ SANDBOX_NO_HOST_PROCS, "host processes can't be seen",
-		  "host processes CAN be seen" },
-		{ SANDBOX_NO_NETWORK, "no network but through us", "the host's network" },
-		{ SANDBOX_NO_CREDENTIALS, "no credentials", "credentials within reach" },
-	};
+	struct doctor *d = arg;
 
-	if (strcmp(p->backend, "local") == 0) {
-		find(d, FINDING_WARN, what, "local isolates nothing: commands run on "
-			"this host with the rights of their user");
-		return;
+	d->exit_code = res->exit_code;
+	buf_clear(&d->output);
+	buf_add(&d->output, res->output, res->output_len);
+	if (res->error)
+		buf_printf(&d->output, "%s", res->error);
+	on_done(d);
+}
+
+/* The operator asked for this command by asking for the doctor. */
+static void
+run_trial(struct doctor *d, struct sandboxes *sb, enum sandbox_owner owner,
+	const struct doctor_trial *trial)
+{
+	const struct sandbox_key key = { HOME_PROFILE, "doctor", owner };
+	CLEANUP_FREE char *key_text = sandbox_key_text(&key);
+	CLEANUP_FREE char *command = doctor_trial_command(trial,
+		d->ctx->home.dir, (int)getpid(), d->port);
+	const struct sandbox_cmd cmd = { .command = command,
+		.command_len = strlen(command), .timeout_ms = TRIAL_MS };
+	const struct permit_terms terms = { .command = command,
+		.command_len = cmd.command_len, .sandbox = key_text, .workdir = "",
+		.isolation = sandbox_props(sb, owner).isolation };
+	struct permit *permit = gate_permit_operator(&terms);
+
+	d->exit_code = SANDBOX_EXIT_REFUSED;
+	wait_for(d, sandbox_run(sb, &key, &cmd, &permit, NULL, on_trial, d));
+}
+
+static void
+try_claims(struct doctor *d, struct sandboxes *sb, enum sandbox_owner owner,
+	const char *what, const struct sandbox_props *props)
+{
+	for (unsigned i = 0; i < doctor_ntrials && !d->launcher_gone; i++) {
+		const struct doctor_trial *t = &doctor_trials[i];
+
+		if ((t->bit & props->isolation) != t->bit) {
+			find(d, FINDING_WARN, what, "it is not claimed that %s", t->claim);
+			continue;
+		}
+		run_trial(d, sb, owner, t);
+		if (d->exit_code == 0)
+			find(d, FINDING_OK, what, "%s (tried)", t->claim);
+		else
+			find(d, FINDING_FAIL, what, "NOT TRUE that %s: %.300s; %s",
+				t->claim, d->output.data, t->cure);
 	}
-	for (size_t i = 0; i < ARRAY_LEN(bits); i++)
-		find(d, p->isolation & bits[i].bit ? FINDING_OK : FINDING_WARN, what,
-			"%s: %s", p->backend,
-			p->isolation & bits[i].bit ? bits[i].yes : bits[i].no);
 }
 
 static void
@@ -177,20 +218,25 @@ say_sandbox(struct doctor *d, struct sandboxes *sb, enum sandbox_owner owner,
 	find(d, FINDING_OK, what, "%s%s%s works (image: %s, network: %s)",
 		p.backend, *p.level ? ", level " : "", p.level,
 		*p.image ? p.image : "default", p.network);
-	say_isolation(d, what, &p);
+	if (p.isolation == 0)
+		find(d, FINDING_WARN, what, "%s isolates nothing: commands run on this "
+			"host with the rights of their user", p.backend);
+	else
+		try_claims(d, sb, owner, what, &p);
 }
 
-/* Tries the backends as a start would, in throw-away sandboxes. */
+/* As a start would, with workspaces of its own that are removed afterwards. */
 static void
-try_sandboxes(struct doctor *d, const struct override *where)
+try_sandboxes(struct doctor *d, const struct override *where, const char *dir)
 {
 	struct config_sandbox own;
 	struct sandboxes *sb;
 	struct err err;
 
 	config_sandbox_init(&own, d->cfg, where, d->ctx->environ);
-	own.opts.state_dir = d->ctx->home.dir;
+	own.opts.state_dir = dir;
 	own.opts.instance_id = "doctor";
+	own.opts.spool_max = 0;
 	sb = sandboxes_new(d->loop, d->ctx->launcher, NULL, &own.opts, &err);
 	if (!sb) {
 		find(d, FINDING_FAIL, "sandbox", "%s", err.text);
@@ -211,6 +257,7 @@ on_launcher_gone(void *arg, const struct err *err)
 {
 	struct doctor *d = arg;
 
+	d->launcher_gone = true;
 	find(d, FINDING_FAIL, "launcher", "it went away: %s", err->text);
 	loop_stop(d->loop);
 }
@@ -230,18 +277,39 @@ start_launcher(struct doctor *d)
 		find(d, FINDING_FAIL, "launcher", "%s", err.text);
 }
 
+static int
+remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
+{
+	(void)st, (void)flag, (void)ftw;
+	return remove(path);
+}
+
 static void
 look_at_sandboxes(struct doctor *d)
 {
+	CLEANUP_FREE char *dir = home_path(&d->ctx->home, "doctor-XXXXXX");
 	struct override where;
 	struct report rep;
 
 	report_init(&rep);
-	if (d->ctx->launcher && override_resolve(d->cfg, &where, &rep) == 0) {
-		launcher_attach(d->ctx->launcher, d->loop, on_launcher_gone, d);
-		try_sandboxes(d, &where);
+	if (!d->ctx->launcher || override_resolve(d->cfg, &where, &rep)) {
+		report_done(&rep);
+		return;
 	}
 	report_done(&rep);
+	launcher_attach(d->ctx->launcher, d->loop, on_launcher_gone, d);
+	if (!mkdtemp(dir)) {
+		find(d, FINDING_FAIL, "sandbox", "can't make %s", dir);
+		return;
+	}
+	CLEANUP_CLOSE int listener = doctor_trial_listen(&d->port);
+	if (listener < 0)
+		find(d, FINDING_WARN, "network", "127.0.0.1 can't be listened on: the "
+			"sandbox's network can't be tried");
+	buf_init(&d->output, OUTPUT_MAX);
+	try_sandboxes(d, &where, dir);
+	buf_done(&d->output);
+	nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
 static void

@@ -110,6 +110,7 @@ printf 'gateway: {terminal_backend: local}\n' >"$dir/home/config.yaml"
 n=$((n + 1))
 "$bin" doctor >"$dir/out" 2>"$dir/err"
 grep -q 'local isolates nothing\|local.user' "$dir/out" &&
+	! ls -d "$dir"/home/doctor-* >/dev/null 2>&1 &&
 	echo "ok $n - doctor about local" || echo "not ok $n - doctor about local"
 printf 'gateway: {terminal_backend: nativ}\n' >"$dir/home/config.yaml"
 check 'doctor names a bad configuration' 1 '^failed *configuration: .*native' '' doctor

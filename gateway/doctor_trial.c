@@ -1,0 +1,90 @@
+#include "gateway/doctor_trial.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+
+#define LEVEL_CURE "see which level the sandbox has, above; native.minimum: full " \
+	"refuses to work with less"
+
+const struct doctor_trial doctor_trials[] = {
+	{ "host files can't be written", SANDBOX_NO_HOST_FILES,
+	  "for d in / /etc /usr /usr/bin /var /home /root /boot \"$STATE\"; do\n"
+	  "if (: >\"$d/.gatehouse-doctor\") 2>/dev/null; then\n"
+	  "rm -f \"$d/.gatehouse-doctor\"; bad=\"$bad $d\"; fi; done\n"
+	  "[ -z \"$bad\" ] || { echo \"writable:$bad\"; exit 1; }",
+	  LEVEL_CURE },
+	{ "the state directory can't be read", SANDBOX_NO_HOST_FILES,
+	  "if ls \"$STATE\" >/dev/null 2>&1; then echo \"$STATE can be listed\"\n"
+	  "exit 1; fi\n"
+	  "if (: <\"$STATE/instance.json\") 2>/dev/null; then\n"
+	  "echo \"a file in $STATE can be read\"; exit 1; fi", LEVEL_CURE },
+	{ "host processes can't be seen", SANDBOX_NO_HOST_PROCS,
+	  "n=0; for p in /proc/[0-9]*; do n=$((n + 1)); done\n"
+	  "[ $n -le 16 ] || { echo \"$n processes\"; exit 1; }\n"
+	  "c=; read -r c <\"/proc/$PID/comm\" 2>/dev/null\n"
+	  "case $c in gatehouse) echo \"process $PID is seen\"; exit 1;; esac\n"
+	  "exit 0", LEVEL_CURE },
+	{ "the host's network can't be reached", SANDBOX_NO_NETWORK,
+	  "if (exec 3<>/dev/tcp/127.0.0.1/$PORT) 2>/dev/null; then\n"
+	  "echo \"127.0.0.1:$PORT of the host answers\"; exit 1; fi",
+	  "native.network: none" },
+	{ "no credentials are passed in", SANDBOX_NO_CREDENTIALS,
+	  "n=$(export -p | sed -n 's/^declare -x \\([A-Z_]*\\(TOKEN\\|KEY\\|SECRET\\|"
+	  "PASSWORD\\)\\)=.*/\\1/p')\n"
+	  "[ -z \"$n\" ] || { echo \"variables:\" $n; exit 1; }",
+	  "look at terminal.env_passthrough" },
+	{ "commands have no privileges and a filter", 0,
+	  "while read -r k v; do case $k in\n"
+	  "CapEff:|CapPrm:|CapBnd:|CapInh:) [ -z \"${v//0/}\" ] || bad=\"$bad $k$v\";;\n"
+	  "NoNewPrivs:) [ \"$v\" = 1 ] || bad=\"$bad $k$v\";;\n"
+	  "Seccomp:) [ \"$v\" = 2 ] || bad=\"$bad $k$v\";; esac\n"
+	  "done </proc/self/status\n"
+	  "[ -z \"$bad\" ] || { echo \"$bad\"; exit 1; }", LEVEL_CURE },
+	{ "new user namespaces are refused", 0,
+	  "command -v unshare >/dev/null || exit 0\n"
+	  "if unshare -U true 2>/dev/null; then echo 'unshare -U works'; exit 1; fi",
+	  LEVEL_CURE },
+};
+const unsigned doctor_ntrials = ARRAY_LEN(doctor_trials);
+
+char *
+doctor_trial_command(const struct doctor_trial *trial, const char *state,
+	int pid, int port)
+{
+	struct buf out;
+
+	buf_init(&out, 65536);
+	buf_add_str(&out, "STATE='");
+	for (; *state; state++)
+		if (*state == '\'')
+			buf_add_str(&out, "'\\''");
+		else
+			buf_add_char(&out, *state);
+	buf_printf(&out, "' PID=%d PORT=%d bad=\n%s\n", pid, port, trial->script);
+	return buf_take(&out);
+}
+
+int
+doctor_trial_listen(int *ret_port)
+{
+	struct sockaddr_in addr = { .sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof(addr);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -1;
+	if (bind(fd, (struct sockaddr *)&addr, len) || listen(fd, 4) ||
+	    getsockname(fd, (struct sockaddr *)&addr, &len)) {
+		close(fd);
+		return -1;
+	}
+	*ret_port = ntohs(addr.sin_port);
+	return fd;
+}
