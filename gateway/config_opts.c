@@ -41,8 +41,6 @@ void
 config_sandbox_init(struct config_sandbox *s, const struct config *cfg,
 	const struct override *where, const char *const *environ)
 {
-	const char *home = env_find(environ, "HOME");
-
 	memset(s, 0, sizeof(*s));
 	fill_binds(s, &cfg->native.binds);
 	s->native = (struct native_opts){
@@ -62,7 +60,7 @@ config_sandbox_init(struct config_sandbox *s, const struct config *cfg,
 		s->local.cwd = cfg->terminal.cwd;
 	else if (where->host_commands)
 		s->local.cwd = *cfg->terminal.messaging_cwd ?
-			cfg->terminal.messaging_cwd : home;
+			cfg->terminal.messaging_cwd : "~";
 	s->opts = (struct sandbox_opts){
 		.messaging_backend = where->backend,
 		.console_backend = where->console_backend,

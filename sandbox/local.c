@@ -76,7 +76,10 @@ local_start(const struct backend_env *env, struct err *err)
 		local_stop(&inst);
 		return NULL;
 	}
-	if (opts && opts->cwd)
+	if (opts && opts->cwd && strcmp(opts->cwd, "~") == 0)
+		inst->cwd = mem_str(access(inst->home, X_OK) == 0 ?
+		    inst->home : "/");	/* "nobody" has none */
+	else if (opts && opts->cwd)
 		inst->cwd = mem_str(opts->cwd);
 	else
 		inst->cwd = mem_str(getcwd(cwd, sizeof(cwd)) ? cwd : inst->home);

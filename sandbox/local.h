@@ -6,7 +6,8 @@
 
 struct local_opts {
 	const char *user;	/* must be set when the gateway runs as root */
-	const char *cwd;	/* first directory; NULL: the gateway's own */
+	const char *cwd;	/* first directory; NULL: the gateway's own;
+				 * "~": the home of whoever the commands run as */
 };
 
 extern const struct backend backend_local;

@@ -113,7 +113,7 @@ keep_given(struct run *run)
 {
 	struct cell *cell = run->cell;
 
-	if (run->gb.dir_gone) {
+	if (run->gb.dir_gone && run->exit_code != SANDBOX_EXIT_DIR) {
 		char *text CLEANUP_FREE = mem_printf("the directory %s no longer "
 		    "exists; the command ran in %s", run->dir,
 		    slot_props(cell->slot).workspace);
