@@ -51,7 +51,7 @@ struct config {
 		char *openrouter, *openai, *openai_base_url;
 	} keys;
 	struct {
-		int64_t max_turns, api_max_retries;
+		int64_t max_turns;
 		msec_t restart_drain_timeout;
 		char *system_prompt;
 	} agent;
@@ -84,12 +84,6 @@ struct config {
 	struct {
 		char *busy_input_mode;
 	} display;
-	struct {
-		bool enabled;
-		msec_t edit_interval;
-		int64_t buffer_threshold;
-		char *cursor;
-	} streaming;
 	struct {
 		int64_t uid, memory_max, pids_max, files_max, file_size_max,
 			tmp_max;

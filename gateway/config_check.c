@@ -1,10 +1,13 @@
 /* What no single value shows: keys that need or contradict each other. */
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "gateway/config_priv.h"
 #include "gateway/env.h"
 #include "gateway/override.h"
+
+#define ZONES "/usr/share/zoneinfo"
 
 static void
 fail(struct config_reader *r, const char *path, const char *why)
@@ -179,6 +182,19 @@ check_sandbox(struct config_reader *r)
 			"the backend begins");
 }
 
+/* Where the host has the files of zones, the name must be one of them. */
+static void
+check_timezone(struct config_reader *r)
+{
+	const char *zone = r->cfg->timezone;
+	CLEANUP_FREE char *path = mem_printf(ZONES "/%s", zone);
+
+	if (*zone && access(ZONES, X_OK) == 0 &&
+	    (*zone == '/' || strstr(zone, "..") || access(path, R_OK)))
+		fail(r, "timezone", "there is no zone of this name; expected one like "
+			"Europe/Berlin");
+}
+
 void
 config_check(struct config_reader *r)
 {
@@ -187,5 +203,6 @@ config_check(struct config_reader *r)
 	check_model(r);
 	check_telegram(r);
 	check_sandbox(r);
+	check_timezone(r);
 	(void)override_resolve(r->cfg, &where, r->rep);
 }

@@ -41,8 +41,6 @@ const struct config_key config_keys[] = {
 
 	{ "agent.max_turns", NULL, CONFIG_INT, AT(agent.max_turns), "90", 1, 1000,
 	  NULL, "HERMES_MAX_ITERATIONS", 0, "Model calls in one run." },
-	{ "agent.api_max_retries", NULL, CONFIG_INT, AT(agent.api_max_retries), "3",
-	  0, 20, NULL, NULL, 0, "Retries of a failed model call." },
 	{ "agent.system_prompt", NULL, CONFIG_STR, AT(agent.system_prompt), "", 0,
 	  0, NULL, NULL, 0, "Text put before the built-in system prompt." },
 	{ "agent.restart_drain_timeout", NULL, CONFIG_SECONDS,
@@ -155,18 +153,6 @@ const struct config_key config_keys[] = {
 	{ "display.busy_input_mode", NULL, CONFIG_ENUM, AT(display.busy_input_mode),
 	  "interrupt", 0, 0, "interrupt|queue", "HERMES_GATEWAY_BUSY_INPUT_MODE", 0,
 	  "What a new message does to a run under way." },
-	{ "streaming.enabled", "gateway.streaming.enabled", CONFIG_BOOL,
-	  AT(streaming.enabled), "false", 0, 0, NULL, NULL, 0,
-	  "Show the answer while it grows, by editing the message." },
-	{ "streaming.edit_interval", "gateway.streaming.edit_interval",
-	  CONFIG_SECONDS, AT(streaming.edit_interval), "0.8", 0, 60, NULL, NULL, 0,
-	  "Least time between two edits." },
-	{ "streaming.buffer_threshold", "gateway.streaming.buffer_threshold",
-	  CONFIG_INT, AT(streaming.buffer_threshold), "24", 1, 4096, NULL, NULL, 0,
-	  "New characters that make an edit worth it." },
-	{ "streaming.cursor", "gateway.streaming.cursor", CONFIG_STR,
-	  AT(streaming.cursor), " ▉", 0, 0, NULL, NULL, 0,
-	  "Mark at the end of an unfinished answer." },
 
 	{ "native.uid", NULL, CONFIG_INT, AT(native.uid), "64500", 1, 4294967293,
 	  NULL, NULL, CONFIG_SAFETY, "User id of commands when gatehouse runs as "

@@ -6,8 +6,10 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/child.h"
@@ -112,6 +114,10 @@ prepare(struct cli_ctx *ctx)
 	if (!ctx->config)
 		return CLI_CONFIG;
 	env_hide_secrets(environ);
+	if (*ctx->config->timezone) {
+		setenv("TZ", ctx->config->timezone, 1);
+		tzset();
+	}
 	/* Only who may become the owner; a read-only file stays as it is. */
 	if (needs & CLI_NEEDS_HOME && config_migrate(ctx->config, &err))
 		cli_complain("the configuration can't be brought up to date: %s",

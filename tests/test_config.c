@@ -81,7 +81,6 @@ without_a_file_the_defaults_hold(void **state)
 	assert_int_equal(cfg->terminal.timeout, 180000);
 	assert_int_equal(cfg->gateway.sandbox_lifetime_s, -1);
 	assert_string_equal(cfg->display.busy_input_mode, "interrupt");
-	assert_int_equal(cfg->streaming.edit_interval, 800);
 	assert_int_equal(cfg->native.memory_max, 2LL << 30);
 	assert_int_equal(cfg->telegram.allowed_users.n, 0);
 	assert_null(cfg->telegram.allowed_users.items[0]);
@@ -158,9 +157,11 @@ a_value_of_the_wrong_type_is_one_error_that_names_its_key(void **state)
 		{ "gateway: {sandbox_lifetime: -1}\n", "gateway.sandbox_lifetime",
 		  "from 0" },
 		{ "gateway: {sandbox_lifetime: yes}\n", "gateway.sandbox_lifetime", "" },
-		{ "streaming: {enabled: 'yes'}\n", "streaming.enabled",
+		{ "telegram: {enabled: 'yes'}\n", "telegram.enabled",
 		  "true or false" },
-		{ "streaming: {enabled: 1}\n", "streaming.enabled", "true or false" },
+		{ "telegram: {enabled: 1}\n", "telegram.enabled", "true or false" },
+		{ "timezone: Mars/Base\n", "timezone", "there is no zone" },
+		{ "timezone: ../../etc/passwd\n", "timezone", "there is no zone" },
 		{ "telegram: {allowed_users: {a: 1}}\n", "telegram.allowed_users",
 		  "a list of ids, found a map" },
 		{ "telegram: {allowed_users: [[1]]}\n", "telegram.allowed_users", "" },
@@ -226,14 +227,14 @@ references_work_wherever_a_string_may_stand(void **state)
 
 	(void)state;
 	load("model: ${MODEL}\ntelegram:\n  token: ${env:P}\n"
-		"  allowed_users: [1, '${U}']\nagent: {max_turns: \"${N}\"}\n"
-		"timezone: '$${MODEL}'\n", NULL, env);
+		"  allowed_users: [1, '${U}']\n"
+		"agent: {max_turns: \"${N}\", system_prompt: '$${MODEL}'}\n", NULL, env);
 	assert_non_null(cfg);
 	assert_string_equal(cfg->model.name, "m-1");
 	assert_string_equal(cfg->telegram.token, "9:abcdefgh");
 	assert_string_equal(cfg->telegram.allowed_users.items[1], "1002");
 	assert_int_equal(cfg->agent.max_turns, 7);
-	assert_string_equal(cfg->timezone, "${MODEL}");
+	assert_string_equal(cfg->agent.system_prompt, "${MODEL}");
 	load("model:\n  base_url: http://x/v1\n  default: m\n"
 		"  api_key: ${MISSING}\n", NULL, env);
 	assert_null(cfg);

@@ -170,8 +170,8 @@ a_broken_file_or_value_is_never_written(void **state)
 }
 
 static const char *const writer_paths[] = { "agent.max_turns",
-	"agent.api_max_retries", "native.pids_max", "native.files_max",
-	"streaming.buffer_threshold", "approvals.timeout" };
+	"model.max_tokens", "native.pids_max", "native.files_max",
+	"approvals.gateway_timeout", "approvals.timeout" };
 
 /* All begin when the pipe closes; each writes its own key once. */
 static void
