@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
+import { storm } from './storm.mjs';
 import { World, sleep, until } from './world.mjs';
 
 const build = process.argv[2];
@@ -235,6 +236,12 @@ test('SIGTERM in mid-run: marked, answered after the restart', async (w) => {
   assert.equal(gateway.code, 0, gateway.err);
   gateway = await w.gateway();
   await w.see('after all');
+  await w.stop(gateway);
+});
+
+test('a storm of messages over every trouble with the model', async (w) => {
+  const gateway = await w.gateway();
+  await storm(w, process.env.SOAK ? Date.now() % 100000 : 7, process.env.SOAK ? 300 : 20);
   await w.stop(gateway);
 });
 
