@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -218,12 +219,25 @@ pipe_open(struct proc *proc, struct pipe *p, int fd, const char *name,
 		cb, proc);
 }
 
+/* Anything else could block the loop's thread. */
+static bool
+all_pipes(const int *fds, size_t nfds)
+{
+	struct stat st;
+
+	for (size_t i = 0; i < nfds; i++)
+		if (fstat(fds[i], &st) < 0 || !S_ISFIFO(st.st_mode))
+			return false;
+	return true;
+}
+
 static void
 proc_started(struct proc *proc, struct wire_in *in, const int *fds, size_t nfds)
 {
 	int pid = (int)wire_get_u32(in);
 
-	if (!wire_in_end(in) || nfds != 4u + proc->split || proc->pidfd >= 0) {
+	if (!wire_in_end(in) || nfds != 4u + proc->split || proc->pidfd >= 0 ||
+	    !all_pipes(fds + 1, nfds - 1)) {
 		for (size_t i = 0; i < nfds; i++)
 			close(fds[i]);
 		log_warn("native", NULL, "bad frame about a command");

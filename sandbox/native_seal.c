@@ -114,7 +114,7 @@ target_reserved(const char *target)
 	for (size_t i = 0; i < ARRAY_LEN(own); i++)
 		if (beneath(target, own[i]))
 			return true;
-	return strcmp(target, "/workspace") == 0 || strcmp(target, "/tmp") == 0 ||
+	return beneath(target, "/workspace") || beneath(target, "/tmp") ||
 		strcmp(target, "/") == 0;
 }
 

@@ -111,9 +111,8 @@ why(enum box_step step, int errnum)
 				"gatehouse-helper there";
 		return "this kernel lacks that kind of namespace";
 	}
-	if (step == BOX_STEP_STATE && errnum == ESTALE)
-		return "the state directory was replaced while gatehouse ran; "
-			"restart it";
+	if ((step == BOX_STEP_STATE || step == BOX_STEP_BIND) && errnum == ESTALE)
+		return "it was replaced while gatehouse ran; restart gatehouse";
 	if (step == BOX_STEP_WORKSPACE && (errnum == ELOOP || errnum == EXDEV))
 		return "a link leads out of the state directory; remove it";
 	if ((step == BOX_STEP_WORKSPACE || step == BOX_STEP_BIND) && errnum == EPERM)

@@ -45,6 +45,7 @@ refusals_name_cause_and_cure(void **state)
 	struct native_bind state_bind = { "/", "/host", false };
 	struct native_bind dev_bind = { "/dev", "/data/dev", false };
 	struct native_bind etc_bind = { "/usr/share", "/etc/x", false };
+	struct native_bind workspace_bind = { "/usr/share", "/workspace/x", false };
 	struct native_opts binds = { .binds = &state_bind, .nbinds = 1 };
 
 	(void)state;
@@ -64,6 +65,9 @@ refusals_name_cause_and_cure(void **state)
 	assert_false(nat_start(&nat, &binds, NULL));
 	nat_stop(&nat);
 	binds.binds = &etc_bind;
+	assert_false(nat_start(&nat, &binds, NULL));
+	nat_stop(&nat);
+	binds.binds = &workspace_bind;
 	assert_false(nat_start(&nat, &binds, NULL));
 	nat_stop(&nat);
 }
@@ -89,9 +93,17 @@ binds_are_read_only_unless_said_and_count_in_the_isolation(void **state)
 	CLEANUP_FREE char *made = mem_printf("%s/f", rw);
 	assert_int_equal(access(made, F_OK), 0);
 	unlink(made);
+	/* Exchanged behind our back: what would be bound is not what was meant. */
+	nat_close(&nat);
+	CLEANUP_FREE char *moved = mem_printf("%s.moved", rw);
+	assert_int_equal(rename(rw, moved), 0);
+	assert_int_equal(symlink("/etc", rw), 0);
+	assert_false(nat_open(&nat));
+	assert_non_null(strstr(nat.error, "replaced"));
 	nat_stop(&nat);
+	unlink(rw);
 	rmdir(ro);
-	rmdir(rw);
+	rmdir(moved);
 }
 
 static void

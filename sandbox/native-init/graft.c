@@ -101,10 +101,16 @@ graft_private(struct box *box)
 	for (size_t i = 0; i < seal->nbinds; i++) {
 		const struct seal_bind *bind = &seal->binds[i];
 		box->detail = bind->source;
-		/* The operator's own configuration: links in it are his. */
+		/* Links are the operator's own, but what they lead to must be what
+		 * was sealed: a command with a writable bind may exchange things. */
 		int fd = open(bind->source, O_PATH | O_CLOEXEC);
-		if (fd < 0)
+		struct stat st;
+		if (fd < 0 || fstat(fd, &st) < 0)
 			box_fail(box, BOX_STEP_BIND);
+		if (st.st_dev != bind->dev || st.st_ino != bind->ino) {
+			errno = ESTALE;
+			box_fail(box, BOX_STEP_BIND);
+		}
 		graft_take(box, fd, bind->target, bind->writable,
 			bind->writable ? WRITABLE : READ_ONLY, BOX_STEP_BIND);
 	}

@@ -21,6 +21,8 @@
 struct seal_bind {
 	char *source, *target;
 	bool writable;
+	dev_t dev;		/* what source was when it was sealed */
+	ino_t ino;
 };
 
 struct seal {

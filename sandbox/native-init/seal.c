@@ -14,6 +14,14 @@
 static bool
 target_ok(const char *path)
 {
+	/* What a command may write: a link there could lead the mount astray. */
+	static const char *const writable[] = { "workspace", "tmp", "dev" };
+	size_t first = strcspn(path, "/");
+
+	for (size_t i = 0; i < sizeof(writable) / sizeof(writable[0]); i++)
+		if (strlen(writable[i]) == first &&
+		    memcmp(path, writable[i], first) == 0)
+			return false;
 	if (*path == 0 || *path == '/')
 		return false;
 	while (*path) {
@@ -61,6 +69,11 @@ parse_binds(struct seal *seal, struct wire_in *in)
 		bind->writable = wire_get_u32(in) == 1;
 		if (source[0] != '/' || !target_ok(target))
 			in->bad = true;
+		struct stat st = { .st_dev = 0 };
+		if (stat(source, &st) < 0)
+			in->bad = true;
+		bind->dev = st.st_dev;
+		bind->ino = st.st_ino;
 		bind->source = strdup(source);
 		bind->target = strdup(target);
 		if (!bind->source || !bind->target)
