@@ -265,6 +265,14 @@ sandbox_props(struct sandboxes *sb, enum sandbox_owner owner)
 }
 
 const char *
+sandbox_cwd(struct sandboxes *sb, const struct sandbox_key *key)
+{
+	const struct cell *cell = cell_get(sb, key);
+
+	return cell ? cell_cwd(cell) : sandbox_props(sb, key->owner).workspace;
+}
+
+const char *
 sandbox_describe(struct sandboxes *sb, enum sandbox_owner owner)
 {
 	const struct slot *slot = sandboxes_slot(sb, owner);

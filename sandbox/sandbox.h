@@ -91,6 +91,8 @@ void sandboxes_free(struct sandboxes **sb);	/* kills what is left */
 /* Proves the backends by trying them (rules 5.2); the first run waits for it. */
 struct op *sandboxes_probe(struct sandboxes *sb, sandboxes_done_cb *done, void *arg);
 struct sandbox_props sandbox_props(struct sandboxes *sb, enum sandbox_owner owner);
+/* Where the next command would start; borrowed until it has run. */
+const char *sandbox_cwd(struct sandboxes *sb, const struct sandbox_key *key);
 /* One line for the system prompt; static text until the probe is done. */
 const char *sandbox_describe(struct sandboxes *sb, enum sandbox_owner owner);
 

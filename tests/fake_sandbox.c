@@ -172,6 +172,14 @@ sandbox_props(struct sandboxes *sb, enum sandbox_owner owner)
 }
 
 const char *
+sandbox_cwd(struct sandboxes *sb, const struct sandbox_key *key)
+{
+	(void)sb;
+	(void)key;
+	return "/workspace";
+}
+
+const char *
 sandbox_describe(struct sandboxes *sb, enum sandbox_owner owner)
 {
 	(void)sb;

@@ -18,7 +18,7 @@ start(struct world *w, uint64_t seed)
 	world_init(w, seed);
 	fake_sandbox.isolated = false;
 	world_boot(w);
-	fake_model_script(w->model, &(struct fake_answer){ .call = "make it" });
+	fake_model_script(w->model, &(struct fake_answer){ .call = "rm -r gone" });
 	fake_say(w->platform, "1001", "please");
 	world_pass(w, 1000);
 }
@@ -41,16 +41,16 @@ yes_runs_exactly_what_was_shown(void **state)
 
 	(void)state;
 	start(&w, 1);
-	assert_int_equal(fake_sandbox_ran("make it"), 0);
-	assert_true(fake_saw(w.platform, "1001", "make it"));
+	assert_int_equal(fake_sandbox_ran("rm -r gone"), 0);
+	assert_true(fake_saw(w.platform, "1001", "rm -r gone"));
 	CLEANUP_FREE char *yes = press_data(&w, "once");
 
 	fake_press(w.platform, "1001", yes);
 	assert_true(world_settle(&w, 5000));
-	assert_int_equal(fake_sandbox_ran("make it"), 1);
+	assert_int_equal(fake_sandbox_ran("rm -r gone"), 1);
 	fake_press(w.platform, "1001", yes);	/* pressed again, and late */
 	assert_true(world_settle(&w, 5000));
-	assert_int_equal(fake_sandbox_ran("make it"), 1);
+	assert_int_equal(fake_sandbox_ran("rm -r gone"), 1);
 	world_done(&w);
 }
 
@@ -70,7 +70,7 @@ answers_by_command_and_by_plain_word(void **state)
 		fake_say(w.platform, "1001",
 		    want ? yes[i] : no[i - ARRAY_LEN(yes)]);
 		assert_true(world_settle(&w, 5000));
-		assert_int_equal(fake_sandbox_ran("make it"), want);
+		assert_int_equal(fake_sandbox_ran("rm -r gone"), want);
 		assert_int_equal(fake_model_calls(w.model), 2);
 		world_done(&w);
 	}
@@ -86,13 +86,13 @@ silence_becomes_timeout_not_yes(void **state)
 	world_pass(&w, 298000);
 	assert_int_equal(fake_model_calls(w.model), 1);
 	world_pass(&w, 3000);
-	assert_int_equal(fake_sandbox_ran("make it"), 0);
+	assert_int_equal(fake_sandbox_ran("rm -r gone"), 0);
 	CLEANUP_FREE char *text = fake_model_request_text(w.model, 1);
 
 	assert_non_null(strstr(text, "nobody answered in time"));
 	fake_say(w.platform, "1001", "/approve");
 	assert_true(world_settle(&w, 5000));
-	assert_int_equal(fake_sandbox_ran("make it"), 0);
+	assert_int_equal(fake_sandbox_ran("rm -r gone"), 0);
 	world_done(&w);
 }
 
@@ -107,7 +107,7 @@ a_question_expires_also_while_the_machine_sleeps(void **state)
 	sim_suspend(w.loop, 600000);
 	fake_say(w.platform, "1001", "/approve");
 	assert_true(world_settle(&w, 5000));
-	assert_int_equal(fake_sandbox_ran("make it"), 0);
+	assert_int_equal(fake_sandbox_ran("rm -r gone"), 0);
 	world_done(&w);
 }
 
@@ -124,7 +124,7 @@ a_new_message_withdraws_the_question(void **state)
 	assert_true(world_settle(&w, 5000));
 	fake_press(w.platform, "1001", yes);
 	assert_true(world_settle(&w, 5000));
-	assert_int_equal(fake_sandbox_ran("make it"), 0);
+	assert_int_equal(fake_sandbox_ran("rm -r gone"), 0);
 	world_done(&w);
 }
 
@@ -142,11 +142,11 @@ nobody_else_decides(void **state)
 	fake_say(w.platform, "1002", by_id);
 	fake_press(w.platform, "6666", yes);
 	world_pass(&w, 2000);
-	assert_int_equal(fake_sandbox_ran("make it"), 0);
+	assert_int_equal(fake_sandbox_ran("rm -r gone"), 0);
 	assert_true(fake_saw(w.platform, "1002", "Only the person who asked"));
 	fake_say(w.platform, "1001", by_id);
 	assert_true(world_settle(&w, 5000));
-	assert_int_equal(fake_sandbox_ran("make it"), 1);
+	assert_int_equal(fake_sandbox_ran("rm -r gone"), 1);
 	world_done(&w);
 }
 
@@ -161,10 +161,10 @@ a_prompt_that_cannot_be_delivered_is_a_denial_with_its_cause(void **state)
 	world_boot(&w);
 	fake_platform_trouble(w.platform, &(struct fake_trouble){
 	    .outcome = SEND_NO, .error = SEND_ERR_REFUSED });
-	fake_model_script(w.model, &(struct fake_answer){ .call = "make it" });
+	fake_model_script(w.model, &(struct fake_answer){ .call = "rm -r gone" });
 	fake_say(w.platform, "1001", "please");
 	assert_true(world_settle(&w, 5000));
-	assert_int_equal(fake_sandbox_ran("make it"), 0);
+	assert_int_equal(fake_sandbox_ran("rm -r gone"), 0);
 	CLEANUP_FREE char *text = fake_model_request_text(w.model, 1);
 
 	assert_non_null(strstr(text, "no approver could be reached"));
@@ -189,9 +189,9 @@ an_open_question_is_expired_by_a_restart(void **state)
 	world_boot(&w);
 	fake_press(w.platform, "1001", yes);
 	world_pass(&w, 2000);
-	assert_int_equal(fake_sandbox_ran("make it"), 0);
+	assert_int_equal(fake_sandbox_ran("rm -r gone"), 0);
 	assert_true(world_settle(&w, 120000));
-	assert_int_equal(fake_sandbox_ran("make it"), 0);
+	assert_int_equal(fake_sandbox_ran("rm -r gone"), 0);
 	world_done(&w);
 }
 
@@ -207,7 +207,7 @@ the_gate_blocks_only_the_run_that_waits(void **state)
 	assert_string_equal(fake_last(w.platform, "1002"), "echo: hi");
 	fake_say(w.platform, "1001", "/stop");
 	assert_true(world_settle(&w, 5000));
-	assert_int_equal(fake_sandbox_ran("make it"), 0);
+	assert_int_equal(fake_sandbox_ran("rm -r gone"), 0);
 	world_done(&w);
 }
 
@@ -230,7 +230,7 @@ races_around_the_limit_have_one_outcome(void **state)
 				world_pass(&w, (msec_t)(seed * 7));
 		}
 		assert_true(world_settle(&w, 10000));
-		assert_true(fake_sandbox_ran("make it") <= 1);
+		assert_true(fake_sandbox_ran("rm -r gone") <= 1);
 		assert_int_equal(fake_model_calls(w.model), 2);
 		world_done(&w);
 	}

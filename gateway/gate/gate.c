@@ -6,6 +6,7 @@
 #include "base/ids.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "gateway/gate/classify.h"
 #include "gateway/gate/display.h"
 #include "sandbox/permit.h"
 
@@ -26,6 +27,7 @@ struct request {
 	struct origin asker;
 	struct op *waiting;		/* REQ_COMMIT */
 	struct timer *timer;
+	char *why;			/* rules, in plain words */
 	msec_t asked_at;		/* boottime; expiry is checked at use */
 	gate_cb *cb;
 	void *arg;
@@ -55,10 +57,20 @@ gate_outcome_name(enum gate_outcome outcome)
 	static const char *const names[] = {
 		[GATE_ALLOWED] = "allowed", [GATE_DENIED] = "denied",
 		[GATE_TIMEOUT] = "timeout", [GATE_UNREACHABLE] = "unreachable",
-		[GATE_NEVER] = "never",
+		[GATE_FORBIDDEN] = "never",
 	};
 
 	return names[outcome];
+}
+
+static size_t
+list_len(const char *const *list)
+{
+	size_t n = 0;
+
+	while (list && list[n])
+		n++;
+	return n;
 }
 
 static void
@@ -107,6 +119,8 @@ request_free(struct request *r)
 	mem_free(r->session_key);
 	mem_free((void *)(uintptr_t)r->req.command);
 	mem_free((void *)(uintptr_t)r->req.workdir);
+	mem_free((void *)(uintptr_t)r->req.cwd);
+	mem_free(r->why);
 	mem_free((void *)(uintptr_t)r->req.sandbox);
 	mem_free(r);
 }
@@ -181,6 +195,7 @@ gate_ask(struct gate *gate, const struct gate_req *req, gate_cb *cb, void *arg)
 	r->req.run.session_key = r->session_key;
 	r->req.command = mem_strn(req->command, req->command_len);
 	r->req.workdir = mem_str(req->workdir ? req->workdir : "");
+	r->req.cwd = mem_str(req->cwd ? req->cwd : "");
 	r->req.sandbox = mem_str(req->sandbox);
 	CLEANUP_JSON struct json *origin = origin_json(req->asker);
 
@@ -192,15 +207,57 @@ gate_ask(struct gate *gate, const struct gate_req *req, gate_cb *cb, void *arg)
 	return &r->op;
 }
 
-/* NULL: may run. Else why a person must decide. */
-static const char *
-reason_to_ask(const struct gate *gate, const struct gate_req *req)
+static struct gate_ctx
+request_ctx(const struct request *r)
 {
-	if ((req->props.isolation & SANDBOX_ISOLATED) == SANDBOX_ISOLATED)
-		return gate->opts.ask_in_sandbox ?
-		    "approvals.in_sandbox is set to ask" : NULL;
-	return gate->opts.off ? NULL :
-	    "it would run without isolation from this machine";
+	const struct gate *gate = r->gate;
+	const struct sandbox_props *p = &r->req.props;
+	bool isolated = (p->isolation & SANDBOX_ISOLATED) == SANDBOX_ISOLATED;
+	const char *dir = r->req.workdir[0] == '/' ? r->req.workdir : r->req.cwd;
+
+	return (struct gate_ctx){
+		.workspace = p->workspace,
+		.home = p->home ? p->home : p->workspace,
+		.cwd = dir[0] == '/' ? dir : NULL,
+		.state_dir = isolated ? NULL : gate->opts.state_dir,
+		.backend = p->backend,
+		.isolated = isolated,
+		.network = p->isolation & SANDBOX_NO_NETWORK ? GATE_NET_NONE :
+		    GATE_NET_FULL,
+		.ask_in_sandbox = gate->opts.ask_in_sandbox,
+		.deny = gate->opts.deny, .ndeny = list_len(gate->opts.deny),
+		.allow = gate->opts.allow, .nallow = list_len(gate->opts.allow),
+	};
+}
+
+static char *
+verdict_words(const struct gate_verdict *v)
+{
+	struct buf b;
+
+	buf_init(&b, 16 * 1024);
+	for (size_t i = 0; i < v->nrules; i++)
+		if (v->rules[i].level != GATE_ALLOW)
+			buf_printf(&b, "%s%s", b.len ? "; " : "",
+			    v->rules[i].why);
+	if (b.len == 0)
+		buf_add_str(&b, "it cannot be judged");
+	return buf_take(&b);
+}
+
+/* Judges the exact bytes; keeps why a person is asked. */
+static enum gate_level
+request_judge(struct request *r)
+{
+	struct gate_ctx ctx = request_ctx(r);
+	struct gate_verdict v;
+
+	gate_classify(&ctx, r->req.command, r->req.command_len, &v);
+	enum gate_level level = gate_effective(&ctx, &v);
+
+	r->why = verdict_words(&v);
+	gate_verdict_done(&v);
+	return level == GATE_ASK && r->gate->opts.off ? GATE_ALLOW : level;
 }
 
 static void
@@ -208,11 +265,18 @@ on_decide(void *arg)
 {
 	struct request *r = arg;
 	struct gate *gate = r->gate;
-	const char *why = reason_to_ask(gate, &r->req);
+	enum gate_level level = request_judge(r);
 
 	r->timer = NULL;
-	if (!why) {
+	if (level == GATE_ALLOW) {
 		request_settle(r, GATE_ALLOWED, "", "");
+		return;
+	}
+	if (level == GATE_NEVER) {
+		CLEANUP_FREE char *reason = mem_printf(
+		    "this is never allowed here: %s", r->why);
+
+		request_settle(r, GATE_FORBIDDEN, "", reason);
 		return;
 	}
 	if (gate->count > OPEN_MAX) {
@@ -227,7 +291,7 @@ on_decide(void *arg)
 	json_set_str(row, "workdir", r->req.workdir);
 	json_set_str(row, "backend", r->req.props.backend);
 	json_set_str(row, "sandbox", r->req.sandbox);
-	json_set_str(row, "why", why);
+	json_set_str(row, "why", r->why);
 	json_set_bool(row, "background", r->req.background);
 	json_set_int(row, "expires",
 	    loop_wall(gate->loop) + gate->opts.timeout_ms);
@@ -253,7 +317,7 @@ on_committed(void *arg, const struct err *err)
 	request_enter(r, REQ_ASKED);
 	r->asked_at = loop_boottime(gate->loop);
 	CLEANUP_FREE char *text = gate_display(&r->req, r->id,
-	    gate->opts.timeout_ms, reason_to_ask(gate, &r->req));
+	    gate->opts.timeout_ms, r->why);
 
 	if (!text) {
 		request_settle(r, GATE_UNREACHABLE, "", "the command is too "

@@ -26,7 +26,7 @@ enum gate_outcome {
 	GATE_DENIED,		/* a person said no */
 	GATE_TIMEOUT,
 	GATE_UNREACHABLE,	/* no approver could be asked */
-	GATE_NEVER,		/* the hardline floor or approvals.deny */
+	GATE_FORBIDDEN,		/* the hardline floor or approvals.deny */
 };
 const char *gate_outcome_name(enum gate_outcome outcome);
 
@@ -66,6 +66,7 @@ struct gate_req {
 	const char *command;
 	size_t command_len;
 	const char *workdir;	/* "" = the sandbox's current one */
+	const char *cwd;	/* where it starts if workdir is "" */
 	const char *sandbox;	/* sandbox_key_text() */
 	struct sandbox_props props;
 	bool background;

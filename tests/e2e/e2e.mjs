@@ -167,12 +167,12 @@ test('chat: one shot, piped, a failing model, an empty answer', async (w) => {
 
 test('local asks: no means no, yes runs it, silence of a pipe means no', async (w) => {
   w.configure({ terminal: { backend: 'local' }, local: isRoot ? { user: 'nobody' } : {} });
-  let run = await w.command(['chat'], 'run echo did run\ny\n');
+  let run = await w.command(['chat'], 'run rm -rf gone; echo did run\ny\n');
   assert.match(run.err, /echo did run/);
   assert.match(run.out, /did run/);
-  run = await w.command(['chat'], 'run echo did run\nn\n');
+  run = await w.command(['chat'], 'run rm -rf gone; echo did run\nn\n');
   assert.doesNotMatch(run.out, /^did run/m);
-  run = await w.command(['chat'], 'run echo did run\n');
+  run = await w.command(['chat'], 'run rm -rf gone; echo did run\n');
   assert.doesNotMatch(run.out, /^did run/m);
 });
 
@@ -180,7 +180,7 @@ test('local from a chat: asked there with buttons, the press decides', async (w)
   w.configure({ gateway: { terminal_backend: 'local' }, local: isRoot ? { user: 'nobody' } : {} });
   const gateway = await w.gateway();
   assert.match(gateway.err, /local/);
-  await w.say('run echo pressed');
+  await w.say('run rm -rf gone; echo pressed');
   await w.see('Allow this command');
   const call = (await w.tg('GET', '/log?method=sendMessage'))
     .findLast((c) => JSON.stringify(c.params).includes('ea:once'));
