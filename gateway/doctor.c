@@ -218,6 +218,8 @@ say_sandbox(struct doctor *d, struct sandboxes *sb, enum sandbox_owner owner,
 	find(d, FINDING_OK, what, "%s%s%s works (image: %s, network: %s)",
 		p.backend, *p.level ? ", level " : "", p.level,
 		*p.image ? p.image : "default", p.network);
+	if (p.limits && *p.limits)
+		find(d, FINDING_OK, what, "limits: %s", p.limits);
 	if (p.isolation == 0)
 		find(d, FINDING_WARN, what, "%s isolates nothing: commands run on this "
 			"host with the rights of their user", p.backend);

@@ -91,8 +91,8 @@ on_ready(void *arg)
 
 	log_info("gateway", NULL, "model: %s", sv->parts.model->label);
 	if (props.available)
-		log_info("gateway", NULL, "sandbox: %s %s, network %s",
-		    props.backend, props.level, props.network);
+		log_info("gateway", NULL, "sandbox: %s %s, network %s; limits: %s",
+		    props.backend, props.level, props.network, props.limits);
 	else
 		log_error("gateway", NULL, "sandbox %s is not available, "
 		    "commands are refused: %s", props.backend, props.why);
