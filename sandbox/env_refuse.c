@@ -45,7 +45,7 @@ static const char *const transient[] = {
 	"MFLAGS", "GNUMAKEFLAGS", "GCONV_PATH", "LOCPATH", "NLSPATH",
 	"MALLOC_*", "GLIBC_TUNABLES", "HOSTALIASES", "RESOLV_HOST_*",
 	"LOCALDOMAIN", "RES_OPTIONS", "SSH_*", "GPG_*", "AI_AGENT",
-	"GATEHOUSE_*", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
+	"GATEHOUSE*", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
 	"http_proxy", "https_proxy", "all_proxy", "no_proxy",
 	"CURL_*", "WGETRC", "TAR_OPTIONS", "GREP_OPTIONS", "RSYNC_*",
 	"OPENSSL_*", "SSL_CERT_*", "DYLD_*", "ZDOTDIR", "RIPGREP_CONFIG_PATH",
