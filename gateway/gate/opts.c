@@ -58,7 +58,8 @@ void
 opts_init(struct opts *o, const struct gate_cmd *c, const char *shorts,
 	const char *longs)
 {
-	*o = (struct opts){ .c = c, .i = 1, .longs = longs };
+	*o = (struct opts){ .c = c, .i = 1, .longs = longs,
+		.name = "", .val_field = { "", 0, 0 } };
 	o->posix = shorts[0] == '+';
 	o->shorts = shorts + (o->posix ? 1 : 0);
 }
@@ -112,6 +113,7 @@ int
 opts_next(struct opts *o)
 {
 	o->val = NULL;
+	o->val_field = (struct gate_field){ "", 0, 0 };
 	if (o->i >= o->c->n)
 		return OPT_END;
 	const struct gate_field *f = &o->c->v[o->i];

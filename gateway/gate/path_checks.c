@@ -74,12 +74,15 @@ path_check_delete(struct walk *w, const struct gate_field *f, bool recursive)
 	if (recursive)
 		walk_ask(w, GATE_CLASS_FILES, "recursive delete",
 			"it deletes %s with all that is in it", f->s);
-	else if (p.zone == ZONE_UNKNOWN)
+	else if (p.zone == ZONE_UNKNOWN || ((f->flags & FIELD_NAME) &&
+	    (f->flags & FIELD_DATA) && p.zone != ZONE_TMP))
 		walk_ask(w, GATE_CLASS_FILES, "delete of an unknown path",
 			"it deletes %s, and what that is can't be told", f->s);
 	else if (p.glob || p.all)
 		walk_ask(w, GATE_CLASS_FILES, "wildcard delete",
 			"it deletes all that matches %s", f->s);
+	else if (p.zone == ZONE_TMP && strchr(f->s, MARK_NAME))
+		return;		/* what mktemp made here */
 	else if (p.zone != ZONE_INSIDE)
 		walk_ask(w, GATE_CLASS_FILES, "delete in root path",
 			"it deletes %s, outside the workspace", f->s);

@@ -169,8 +169,11 @@ path_of(struct walk *w, const struct gate_field *f)
 		p.zone = ZONE_STREAM;
 		return p;
 	}
-	if (s[0] != '/' && !w->cwd)
+	if (s[0] != '/' && !w->cwd) {
+		p.norm = arena_join(w->arena, "/", s, "");
+		guard_path(w, &p);
 		return p;
+	}
 	if (unknown_part(s)) {
 		/* known secrets stay secrets whatever comes before or after */
 		p.norm = s[0] == '/' || s[0] == MARK_ANY ? s : normalise(w, s);
@@ -193,6 +196,13 @@ path_of(struct walk *w, const struct gate_field *f)
 	p.ours = w->ctx->state_dir && beneath(p.norm, w->ctx->state_dir);
 	guard_path(w, &p);
 	return p;
+}
+
+const char *
+path_known(struct walk *w, const struct gate_field *f)
+{
+	struct path p = path_of(w, f);
+	return p.zone == ZONE_UNKNOWN ? NULL : p.norm;
 }
 
 void

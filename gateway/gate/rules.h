@@ -88,6 +88,8 @@ struct path {
 };
 
 struct path path_of(struct walk *w, const struct gate_field *f);
+/* Where it is, NULL if that can't be told. */
+const char *path_known(struct walk *w, const struct gate_field *f);
 /* Each says what it finds; verb is for people: "writes", "copies into". */
 void path_check_write(struct walk *w, const struct gate_field *f,
 	const char *verb);

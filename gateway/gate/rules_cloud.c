@@ -71,6 +71,19 @@ host_root_bound(const struct gate_cmd *c)
 	return false;
 }
 
+/* A command in there; its paths aren't the host's. */
+static void
+enter_container(struct walk *w, struct gate_cmd *c, size_t from)
+{
+	const char *cwd = w->cwd;
+	bool inside = w->in_container;
+	w->cwd = NULL;
+	w->in_container = true;
+	walk_fields(w, c, from);
+	w->in_container = inside;
+	w->cwd = cwd;
+}
+
 /* run IMAGE cmd..., exec NAME cmd... */
 static void
 container_run(struct walk *w, struct gate_cmd *c)
@@ -88,17 +101,7 @@ container_run(struct walk *w, struct gate_cmd *c)
 			    "chmod chown find"))
 				walk_never(w, "delete in root path",
 					"it works on the whole host from a container");
-	if (o.word_at + 1 < c->n) {
-		const char *cwd = w->cwd;
-		bool never_only = w->never_only;
-		struct gate_verdict *v = w->out;
-		enum gate_level before = v->level;
-		(void)before;
-		w->cwd = NULL;
-		walk_fields(w, c, o.word_at + 1);
-		w->cwd = cwd;
-		w->never_only = never_only;
-	}
+	enter_container(w, c, o.word_at + 1);
 }
 
 static const char docker_reads[] = "ps images image-ls logs inspect version info "
@@ -232,10 +235,7 @@ rule_kubectl(struct walk *w, struct gate_cmd *c, const char *arg)
 			walk_ask(w, GATE_CLASS_CREDENTIALS, "credential read",
 				"it shows secrets of the cluster");
 		if (field_is(&c->v[i], "--") && !strcmp(verb, "exec")) {
-			const char *cwd = w->cwd;
-			w->cwd = NULL;
-			walk_fields(w, c, i + 1);
-			w->cwd = cwd;
+			enter_container(w, c, i + 1);
 			return;
 		}
 	}

@@ -6,7 +6,7 @@
 /* Where it starts: these are what {} can become. */
 struct starts {
 	struct field_list list;
-	bool vital;
+	bool vital, outside;
 	const char *base;
 };
 
@@ -24,6 +24,7 @@ find_starts(struct walk *w, struct gate_cmd *c, struct starts *st, size_t *ret_i
 			st->vital = true;
 			st->base = p.norm;
 		}
+		st->outside |= p.zone != ZONE_INSIDE;
 	}
 	if (st->list.n == 0) {
 		struct gate_field dot = field_text(w, ".", 1, 0);
@@ -81,6 +82,8 @@ rule_find(struct walk *w, struct gate_cmd *c, const char *arg)
 	(void)arg;
 	find_starts(w, c, &st, &i);
 	c->out.base = st.base;
+	if (!st.outside && w->cwd)
+		c->out.flags |= FIELD_NAME;
 	w->compound = true;
 	for (; i < c->n && !w->stop; i++) {
 		const struct gate_field *f = &c->v[i];

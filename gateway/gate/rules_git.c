@@ -250,8 +250,6 @@ git_remote(struct walk *w, const struct gate_cmd *c)
 		for (size_t i = 1; i < c->n; i++)
 			check_transport(w, c->v[i].s);
 	}
-	if (word_in(sub->s, sub->len, "remove rm prune"))
-		LOST(w, "git remote removed", "a remote and its branches go away");
 }
 
 static void
@@ -424,8 +422,7 @@ rule_git(struct walk *w, struct gate_cmd *c, const char *arg)
 		if (k == 'c' && o.val && !setting_is_harmless(o.val))
 			RUNS(w, "the setting %s can make git run programs", o.val);
 		if (k == 'C' && o.val)
-			w->cwd = (o.val_field.flags & FIELD_ANY) ? NULL :
-				path_of(w, &o.val_field).norm;
+			w->cwd = path_known(w, &o.val_field);
 		if (k == OPT_LONG && (opts_long(&o, "exec-path", 6) ||
 		    opts_long(&o, "config-env", 4) || opts_long(&o, "git-dir", 4) ||
 		    opts_long(&o, "work-tree", 4)) && o.val)

@@ -17,6 +17,9 @@ struct inline_scan {
 	char before;		/* last byte of code that wasn't blank */
 	const char *literals[64];
 	size_t nliterals;
+	bool foreign;		/* imports what isn't of the standard library */
+	const char *modules[4];	/* those */
+	size_t nmodules;
 };
 
 static const char py_modules[] = "json sys math re datetime collections "
@@ -32,6 +35,14 @@ static const char py_denied[] = "exec eval compile getattr setattr delattr "
 	"attrgetter methodcaller Popen execv execve execl execlp execvp startfile "
 	"mkdir makedirs symlink link truncate write_text write_bytes codecs "
 	"codeop runpy inspect gc settrace setprofile meta_path path_hooks";
+/* Never fit to be imported, whatever is done with it. */
+static const char py_risky[] = "subprocess shutil socket ctypes importlib builtins "
+	"pty code types runpy codeop inspect gc multiprocessing threading asyncio "
+	"signal pickle marshal shelve dbm http ftplib smtplib telnetlib xmlrpc "
+	"webbrowser antigravity this tempfile glob pathlib fileinput mmap fcntl "
+	"resource pwd grp termios tty sched ssl select selectors io operator "
+	"posix posixpath nt paramiko fabric pexpect sh plumbum invoke psutil "
+	"requests_html playwright selenium";
 static const char py_os[] = "getcwd path listdir sep name cpu_count linesep "
 	"curdir stat scandir walk";
 static const char py_sys[] = "version version_info argv stdin stdout stderr "
@@ -186,9 +197,14 @@ python_import(struct inline_scan *p, bool from)
 		skip_blanks(p);
 		size_t n = word_at(p);
 		const char *s = p->s + p->pos;
-		if (n == 0 || !word_in(s, n, py_modules) ||
-		    (from && (word_in(s, n, "os sys ast copy"))))
+		if (n > 0 && !from && !word_in(s, n, py_modules) &&
+		    !word_in(s, n, py_risky) && p->nmodules < 4) {
+			p->foreign = true;
+			p->modules[p->nmodules++] = arena_strn(p->w->arena, s, n);
+		} else if (n == 0 || !word_in(s, n, py_modules) ||
+		    (from && (word_in(s, n, "os sys ast copy")))) {
 			p->dirty = true;
+		}
 		note_word(p, s, n);
 		p->pos += n ? n : 1;
 		while (look(p, 0) == '.' || isalnum((unsigned char)look(p, 0)))
@@ -231,10 +247,24 @@ python_open(struct inline_scan *p)
 	p->before = ')';
 }
 
+/* With foreign modules at hand only their names and versions are harmless. */
+static bool
+foreign_word(const struct inline_scan *p, const char *s, size_t n)
+{
+	for (size_t i = 0; i < p->nmodules; i++)
+		if (strlen(p->modules[i]) == n && memcmp(p->modules[i], s, n) == 0)
+			return true;
+	return word_in(s, n, "import print __version__ __file__ __name__ VERSION "
+		"version cuda is_available device_count str True False sys os f "
+		"if else for in not and or");
+}
+
 static void
 python_word(struct inline_scan *p, const char *s, size_t n, char before)
 {
 	bool os = word_in(s, n, "os"), sys = word_in(s, n, "sys");
+	if (p->foreign && !foreign_word(p, s, n))
+		p->dirty = true;
 	if (word_in(s, n, "import") || word_in(s, n, "from")) {
 		python_import(p, *s == 'f');
 	} else if (word_in(s, n, "open")) {
@@ -248,6 +278,8 @@ python_word(struct inline_scan *p, const char *s, size_t n, char before)
 		if (k == 0 || before == '.' ||
 		    !word_in(p->s + p->pos, k, os ? py_os : py_sys))
 			p->dirty = true;
+	} else if (word_in(s, n, "__version__ __name__ __file__ __doc__")) {
+		return;
 	} else if (word_in(s, n, py_denied) || (s[0] == '_' && n > 1)) {
 		p->dirty = true;
 	} else if (look(p, 0) == '"' || look(p, 0) == '\'') {
@@ -303,7 +335,8 @@ scan_code(struct inline_scan *p, const char *lang)
 			const char *s = p->s + p->pos;
 			note_word(p, s, n);
 			p->pos += n;
-			p->before = 'a';
+			p->before = word_in(s, n, "if unless and or not while "
+				"until split grep map return print x") ? ';' : 'a';
 			if (python)
 				python_word(p, s, n, before);
 			else

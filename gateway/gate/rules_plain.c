@@ -32,10 +32,16 @@ static void
 rule_list(struct walk *w, struct gate_cmd *c, const char *arg)
 {
 	(void)arg;
+	if (w->cwd)
+		c->out.flags |= FIELD_NAME;
 	for (size_t i = 1; i < c->n; i++) {
 		struct path p = path_of(w, &c->v[i]);
-		if (c->v[i].s[0] != '-' && p.vital)
+		if (c->v[i].s[0] == '-')
+			continue;
+		if (p.vital)
 			c->out.base = p.norm;
+		if (p.zone != ZONE_INSIDE)
+			c->out.flags &= ~(unsigned)FIELD_NAME;
 	}
 }
 
@@ -280,7 +286,8 @@ rule_grep(struct walk *w, struct gate_cmd *c, const char *arg)
 {
 	struct opts o;
 	int k;
-	bool pattern = false, recursive = strcmp(c->name, "rg") == 0 ||
+	bool outside = !w->cwd, pattern = false;
+	bool recursive = strcmp(c->name, "rg") == 0 ||
 		strcmp(c->name, "ag") == 0 || strcmp(c->name, "ack") == 0 ||
 		strcmp(c->name, "rgrep") == 0;
 	opts_init(&o, c, arg, "regexp file max-count context after-context "
@@ -303,6 +310,7 @@ rule_grep(struct walk *w, struct gate_cmd *c, const char *arg)
 		} else if (k == OPT_WORD) {
 			struct path p = path_of(w, o.word);
 			path_check_read(w, o.word);
+			outside |= p.zone != ZONE_INSIDE;
 			if (recursive && (p.vital ||
 			    (p.zone == ZONE_HOME && strcmp(p.norm, w->ctx->home) == 0)))
 				walk_ask(w, GATE_CLASS_CREDENTIALS, "credential read",
@@ -310,6 +318,10 @@ rule_grep(struct walk *w, struct gate_cmd *c, const char *arg)
 					o.word->s);
 		}
 	}
+	/* only names of files below the workspace */
+	if (!outside && opts_has(c, arg, "lL", "files-with-matches files "
+	    "files-without-match"))
+		c->out.flags |= FIELD_NAME;
 }
 
 static void

@@ -175,6 +175,8 @@ rule_run_script(struct walk *w, struct gate_cmd *c, const struct gate_field *f)
 {
 	struct path p = path_of(w, f);
 	(void)c;
+	if (w->in_container && !(f->flags & (FIELD_PROC | FIELD_ANY)))
+		return;
 	if (f->flags & FIELD_PROC)
 		walk_ask_severe(w, GATE_CLASS_CODE, f->flags & FIELD_FETCHED ?
 			"remote script via process substitution" :
@@ -250,7 +252,7 @@ rule_cd(struct walk *w, struct gate_cmd *c, const char *arg)
 		return;
 	}
 	struct path p = path_of(w, to);
-	w->cwd = (to->flags & FIELD_ANY) || field_is(to, "-") ? NULL : p.norm;
+	w->cwd = p.zone == ZONE_UNKNOWN || field_is(to, "-") ? NULL : p.norm;
 }
 
 /* A subshell's directory can't be known after an unknown cd: relative paths are

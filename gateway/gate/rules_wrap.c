@@ -105,7 +105,7 @@ rule_envcmd(struct walk *w, struct gate_cmd *c, const char *arg)
 				walk_text(w, o.val_field.s, o.val_field.len, &c->in,
 					&c->out);
 		} else if (k == 'C' || (k == OPT_LONG && opts_long(&o, "chdir", 2))) {
-			w->cwd = path_of(w, &o.val_field).norm;
+			w->cwd = path_known(w, &o.val_field);
 		} else if (k == OPT_WORD) {
 			const char *eq = strchr(o.word->s, '=');
 			if (!eq || eq == o.word->s)
@@ -235,7 +235,7 @@ rule_su(struct walk *w, struct gate_cmd *c, const char *arg)
 static void
 rule_xargs(struct walk *w, struct gate_cmd *c, const char *arg)
 {
-	static const char any[] = { MARK_ANY, '\0' };
+	static const char any[] = { MARK_ANY, '\0' }, name[] = { MARK_NAME, '\0' };
 	struct opts o;
 	int k;
 	const char *replace = NULL;
@@ -259,6 +259,8 @@ rule_xargs(struct walk *w, struct gate_cmd *c, const char *arg)
 		while (n > 0 && strchr(" \n", c->in.text[n - 1]))
 			n--;
 		given = field_text(w, c->in.text, n, c->in.flags & FIELD_TAINT);
+	} else if ((c->in.flags & FIELD_NAME) && !(c->in.flags & FIELD_TAINT)) {
+		given = field_text(w, name, 1, FIELD_NAME | FIELD_DATA);
 	} else if (c->in.base) {
 		char star[] = { '/', MARK_STAR, '\0' };
 		const char *s = arena_join(w->arena, c->in.base, star, "");

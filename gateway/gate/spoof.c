@@ -62,10 +62,13 @@ spoof_find(const char *s, size_t len)
 	size_t blanks = 0, newlines = 0;
 	for (size_t i = 0; i < len;) {
 		uint32_t cp = 0;
-		size_t n = utf8_next(s + i, len - i, &cp);
+		bool plain = s[i] >= 0x20 && s[i] < 0x7f;
+		size_t n = plain ? 1 : utf8_next(s + i, len - i, &cp);
 		if (n == 0)
 			return "it isn't valid UTF-8";
-		const char *why = look(cp, before);
+		if (plain)
+			cp = (unsigned char)s[i];
+		const char *why = plain ? NULL : look(cp, before);
 		if (why)
 			return why;
 		if (blanks >= BLANKS_MAX && cp != ' ' && cp != '\t' && cp != '\n')

@@ -107,6 +107,7 @@ struct walk {
 	bool made_executable;
 	bool stop;		/* too complex: said, nothing more is walked */
 	bool compound;
+	bool in_container;	/* paths are not the host's */
 	bool never_only;	/* looking into code that asks anyway */
 	bool excused;		/* the operator's allow list named this command */
 };

@@ -1,0 +1,160 @@
+#!/bin/bash
+# Real Bash as an oracle: what it would run for a generated script must be among
+# the commands that the gate saw, or the verdict must not be allow.  Nothing is
+# run: PATH leads nowhere and command_not_found_handle writes down the words.
+# SEED=n repeats a run, SCRIPTS=n (or SOAK=1) sets how many.
+set -u
+export LC_ALL=C
+gatehouse=$(cd "${TOP_BUILDDIR:-.}" && pwd)/gatehouse
+bash=$(command -v bash) || { echo "1..0 # SKIP no bash"; exit 0; }
+cat=$(command -v cat) tr=$(command -v tr)
+tmp=$(mktemp -d) || exit 99
+trap 'rm -rf "$tmp"' EXIT
+seed=${SEED:-4711}
+count=${SCRIPTS:-${SOAK:+20000}}
+count=${count:-400}
+RANDOM=$((seed % 32768))
+echo "# SEED=$seed SCRIPTS=$count"
+
+# Harmless names, so that allow is possible; one that never is allowed alone.
+names=(ls wc id stat du uname cut rm)
+pick() { eval "r=\${$1[RANDOM % \${#$1[@]}]}"; }
+gen_word() {
+	local w=(a b c1 x.y "'q r'" '"d e"' '$v' '"$v"' '${v}' '${u:-dflt}' "\$'e\\x41'"
+		'{p,q}' 'a\ b' '$(id i1)' '"$(uname s)"' '`stat t`' '$((1 + 2))' "'#'"
+		'a#b' '"a'\''b"' '${v%l}' '"${u:-"n m"}"' '<(du p)' '~' '$'"'"'\n'"'"
+		'${#v}' '"$(wc "$(cut in)")"' "''" '$nope' '"a;rm b"' "'\$(rm c)'" '\$v')
+	r=${w[RANDOM % ${#w[@]}]}
+}
+gen_name() {
+	local spell=(plain quoted part escaped var subst ansi)
+	pick names; local n=$r
+	case ${spell[RANDOM % 10 % 7]} in
+	quoted) r="'$n'";;
+	part) r="${n:0:1}\"${n:1}\"";;
+	escaped) r="\\$n";;
+	var) r="\$cmd";;
+	subst) r="\$(echo $n)";;
+	ansi) r="\$'\\x$(printf %02x "'${n:0:1}")${n:1}'";;
+	*) r=$n;;
+	esac
+}
+gen_simple() {
+	gen_name; local s=$r i
+	for ((i = RANDOM % 3; i > 0; i--)); do gen_word; s+=" $r"; done
+	case $((RANDOM % 14)) in
+	0) s="k=1 $s";;
+	1) s+=" 2>&1";;
+	2) s+=" > /dev/null";;
+	3) s+=" <<< \"\$(id here)\"";;
+	4) s+=$' <<E\ntext $(uname doc) `id bt` "\nE\n';;
+	5) s+=$' <<\'E\'\ntext $(rm doc)\nE\n';;
+	6) s="! $s";;
+	7) s+=" # rm comment"$'\n';;
+	esac
+	r=$s
+}
+gen_cmd() {	# DEPTH
+	local d=$1 a b
+	if ((d <= 0)); then gen_simple; return; fi
+	case $((RANDOM % 22)) in
+	0) gen_cmd $((d - 1)); a=$r; gen_cmd $((d - 1)); r="$a"$'\n'"$r";;
+	1) gen_cmd $((d - 1)); a=$r; gen_cmd 0; r="$a"$'\n'"$r | $r";;
+	2) gen_simple; a=$r; gen_simple; r="${a%$'\n'}"$'\n'"{ $r"$'\n'"} && id and || id or";;
+	3) gen_cmd $((d - 1)); r="( $r"$'\n'")";;
+	4) gen_cmd $((d - 1)); r="{ $r"$'\n'"}";;
+	5) gen_cmd $((d - 1)); r="if id t"$'\n'"then $r"$'\n'"else id e; fi";;
+	6) gen_cmd $((d - 1)); r="for v in one two"$'\n'"do $r"$'\n'"done";;
+	7) gen_cmd $((d - 1)); r="case x in y) id no;; x|z) $r"$'\n'";; esac";;
+	8) gen_cmd $((d - 1)); r="fn() { $r"$'\n'"}; fn";;
+	9) gen_simple; a=${r//\'/\'\\\'\'}; r="eval '$a'";;
+	10) pick names; r="cmd=$r; \$cmd w";;
+	11) gen_cmd $((d - 1)); r="v=\$($r"$'\n'")";;
+	12) gen_cmd $((d - 1)); r="while id cond && false; do $r"$'\n'"done";;
+	13) gen_cmd $((d - 1)); r="[[ a == a ]] && { $r"$'\n'"}";;
+	14) gen_cmd $((d - 1)); r="((1)) && { $r"$'\n'"}";;
+	15) pick names; r="set -- $r s1; \"\$@\"";;
+	16) pick names; r="${r}_f() { $r inner \"\$1\"; }; ${r}_f given";;
+	17) gen_word; r="for w in $r; do ls \"\$w\"; done";;
+	18) pick names; r="{$r,br1,br2}";;
+	19) pick names; a=$r; r="arr=($a el); \"\${arr[@]}\"";;
+	20) gen_word; a=$r; r="ls \"\${nope:-$a}\"; ls \${nope+x} ${a}";;
+	21) r="trap 'id trapped' EXIT; ls trap";;
+	esac
+}
+
+escape() {	# for --stdin
+	r=${1//\\/\\\\}; r=${r//$'\n'/\\n}; r=${r//$'\t'/\\t}
+}
+
+for ((i = 0; i < count; i++)); do
+	gen_cmd $((RANDOM % 4)); scripts[i]="v=val; $r"
+	escape "${scripts[i]}"; printf '%s\n' "$r"
+done > "$tmp/in"
+"$gatehouse" gate check --stdin --workspace "$tmp/w" --user-home "$tmp" \
+	< "$tmp/in" > "$tmp/out" || exit 99
+
+# What the log holds, <a><b c>, the way that the gate shows it: a 'b c'
+as_shown() {
+	local rest=${1#<} word out=
+	rest=${rest%>}
+	while :; do
+		word=${rest%%><*}
+		case $word in
+		'' | *[\ \'\"\\\$\`\;\&\|\<\>\(\){}#\!~*?\[\]]*) word="'${word//\'/\'\\\'\'}'";;
+		esac
+		out+=" $word"
+		[[ $rest == *'><'* ]] || break
+		rest=${rest#*><}
+	done
+	r=${out# }
+}
+# The gate's commands as patterns; what it couldn't know matches anything.
+seen_patterns() {
+	local list=${1#[} one
+	list=${list%%]\}}; list=${list%%],\"always*}; list=${list%]}
+	list=${list//'","'/$'\x01'}; list=${list#\"}; list=${list%\"}
+	patterns=()
+	while :; do
+		one=${list%%$'\x01'*}
+		one=${one//'\n'/'~'}; one=${one//'\"'/'"'}; one=${one//'\\'/'\'}
+		one=${one//'\'/'\\'}; one=${one//'['/'\['}
+		one=${one//' <any>'/'*'}; one=${one//' <name>'/'*'}
+		one=${one//'<any>'/'*'}; one=${one//'<name>'/'*'}
+		patterns+=("$one")
+		[[ $list == *$'\x01'* ]] || break
+		list=${list#*$'\x01'}
+	done
+}
+
+log_it='command_not_found_handle() { local a l=; for a; do l+="<$a>"; done; l=${l//$'"'\\n'"'/\~}; builtin printf "%s\n" "$l" >> "$LOG"; builtin printf "rm out\n"; }; export -f command_not_found_handle; '
+mkdir -p "$tmp/w"
+bad=0 allowed=0 ran=0
+i=0
+while IFS= read -r json; do
+	script=${scripts[i]}; i=$((i + 1))
+	case $json in '{"verdict":"allow"'*) ;; *) continue;; esac
+	allowed=$((allowed + 1))
+	log=$tmp/log.$i	# its own: <( ) may still write when the next runs
+	: > "$log"
+	(cd "$tmp/w" && LOG=$log HOME=$tmp PATH=/nonexistent \
+		"$bash" --norc -c "$log_it$script" </dev/null >/dev/null 2>&1)
+	seen_patterns "${json##*\"commands\":}"
+	while IFS= read -r line; do
+		ran=$((ran + 1))
+		as_shown "$line"
+		for p in "${patterns[@]}"; do
+			# shellcheck disable=SC2053 # a pattern on purpose
+			[[ $r == $p ]] && continue 2
+		done
+		bad=$((bad + 1))
+		printf '# not seen: %s\n# in: %q\n' "$r" "$script"
+		printf '#   saw %s\n' "${patterns[@]}"
+	done < "$log"
+done < "$tmp/out"
+echo "# $allowed of $count allowed, $ran commands run by bash"
+echo 1..2
+if ((bad == 0)); then echo "ok 1 - what bash runs is what the gate saw"
+else echo "not ok 1 - what bash runs is what the gate saw ($bad)"; fi
+if ((allowed * 5 > count && ran > count / 4)); then echo "ok 2 - enough scripts were allowed to mean something"
+else echo "not ok 2 - enough scripts were allowed to mean something"; fi
