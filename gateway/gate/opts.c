@@ -16,12 +16,6 @@ field_starts(const struct gate_field *f, const char *s)
 }
 
 bool
-field_known(const struct gate_field *f)
-{
-	return !(f->flags & (FIELD_ANY | FIELD_GLOB | FIELD_NAME));
-}
-
-bool
 cmd_arg_is(const struct gate_cmd *c, size_t i, const char *s)
 {
 	return i < c->n && field_is(&c->v[i], s);

@@ -57,7 +57,6 @@ bool opts_has(const struct gate_cmd *c, const char *shorts, const char *letters,
 	const char *longs);
 bool field_is(const struct gate_field *f, const char *s);
 bool field_starts(const struct gate_field *f, const char *s);
-bool field_known(const struct gate_field *f);	/* no MARK_ANY, no globs */
 bool cmd_arg_is(const struct gate_cmd *c, size_t i, const char *s);
 bool word_in(const char *s, size_t len, const char *list);	/* between blanks */
 
@@ -111,11 +110,7 @@ void rule_env(struct walk *w, const char *name, const struct gate_field *value,
 	bool exported);
 void rule_program(struct walk *w, struct gate_cmd *c);	/* path-qualified names */
 void rule_readers(struct walk *w, struct gate_cmd *c, size_t from);
-void rule_sql(struct walk *w, const char *text, size_t len);
 void rule_inline(struct walk *w, const char *lang, const struct gate_field *code);
-void rule_sed_script(struct walk *w, const struct gate_field *f);
-void rule_awk_script(struct walk *w, const struct gate_field *f);
-void rule_out_text(struct walk *w, struct gate_cmd *c, const char *s, size_t len);
 bool rule_url_local(const char *url);
 bool rule_is_metadata(const char *url);
 /* What leaves as a part of an address or a name. */

@@ -45,8 +45,8 @@ sql_next(const char *s, const char *end, char *word, size_t size)
 	return s;
 }
 
-void
-rule_sql(struct walk *w, const char *text, size_t len)
+static void
+check_sql(struct walk *w, const char *text, size_t len)
 {
 	const char *s = text, *end = text + len;
 	char word[32], before[32] = ";";
@@ -114,7 +114,7 @@ statement(struct walk *w, const struct gate_field *f)
 		return;
 	}
 	check_meta(w, f->s);
-	rule_sql(w, f->s, f->len);
+	check_sql(w, f->s, f->len);
 }
 
 static void

@@ -53,8 +53,8 @@ rule_none(struct walk *w, struct gate_cmd *c, const char *arg)
 		c->out.flags |= FIELD_NAME;
 }
 
-void
-rule_out_text(struct walk *w, struct gate_cmd *c, const char *s, size_t len)
+static void
+out_text(struct walk *w, struct gate_cmd *c, const char *s, size_t len)
 {
 	c->out.text = arena_strn(w->arena, s, len);
 	c->out.len = len;
@@ -222,7 +222,7 @@ rule_base64(struct walk *w, struct gate_cmd *c, const char *arg)
 			s[n++] = (char)(acc >> bits & 0xff);
 		}
 	}
-	rule_out_text(w, c, s, strnlen(s, n));
+	out_text(w, c, s, strnlen(s, n));
 }
 
 static void
@@ -260,7 +260,7 @@ rule_xxd(struct walk *w, struct gate_cmd *c, const char *arg)
 			v = 0;
 		}
 	}
-	rule_out_text(w, c, s, strnlen(s, n));
+	out_text(w, c, s, strnlen(s, n));
 }
 
 /* What comes out no longer looks like what went in. */
@@ -353,7 +353,7 @@ rule_pwd(struct walk *w, struct gate_cmd *c, const char *arg)
 {
 	(void)arg;
 	if (w->cwd)
-		rule_out_text(w, c, w->cwd, strlen(w->cwd));
+		out_text(w, c, w->cwd, strlen(w->cwd));
 	else
 		c->out.flags |= FIELD_ANY;
 }
@@ -375,7 +375,7 @@ rule_mktemp(struct walk *w, struct gate_cmd *c, const char *arg)
 	for (size_t i = 1; i < c->n; i++)
 		if (c->v[i].s[0] == '/')
 			path_check_write(w, &c->v[i], "makes");
-	rule_out_text(w, c, made, sizeof(made) - 1);
+	out_text(w, c, made, sizeof(made) - 1);
 }
 
 /* man, less: a pager and a browser are programs. */

@@ -75,8 +75,8 @@ sed_flags(struct walk *w, const char *s)
 	return s;
 }
 
-void
-rule_sed_script(struct walk *w, const struct gate_field *f)
+static void
+sed_script(struct walk *w, const struct gate_field *f)
 {
 	if (f->flags & FIELD_ANY) {
 		/* a variable inside a pattern is common; a whole script isn't */
@@ -134,13 +134,13 @@ rule_sed(struct walk *w, struct gate_cmd *c, const char *arg)
 			(k == OPT_LONG && opts_long(&o, "in-place", 2));
 		if (k == 'e' || (k == OPT_LONG && opts_long(&o, "expression", 2))) {
 			script = true;
-			rule_sed_script(w, &o.val_field);
+			sed_script(w, &o.val_field);
 		} else if (k == 'f' || (k == OPT_LONG && opts_long(&o, "file", 2))) {
 			script = true;
 			rule_run_script(w, c, &o.val_field);
 		} else if (k == OPT_WORD && !script) {
 			script = true;
-			rule_sed_script(w, o.word);
+			sed_script(w, o.word);
 		} else if (k == OPT_WORD) {
 			path_check_read(w, o.word);
 			if (in_place)
@@ -195,8 +195,8 @@ awk_redirect(struct walk *w, const char *s)
 	}
 }
 
-void
-rule_awk_script(struct walk *w, const struct gate_field *f)
+static void
+awk_script(struct walk *w, const struct gate_field *f)
 {
 	const char *s = gate_unmark(w->arena, f->s);
 	char before = ';';
@@ -259,7 +259,7 @@ rule_awk(struct walk *w, struct gate_cmd *c, const char *arg)
 			rule_run_script(w, c, &o.val_field);
 		} else if (k == 'e' || (k == OPT_LONG && opts_long(&o, "source", 2))) {
 			program = true;
-			rule_awk_script(w, &o.val_field);
+			awk_script(w, &o.val_field);
 		} else if (k == 'l' || k == 'i' || (k == OPT_LONG &&
 		    (opts_long(&o, "load", 2) || opts_long(&o, "include", 3)))) {
 			bool in_place = o.val && !strcmp(o.val, "inplace");
@@ -267,7 +267,7 @@ rule_awk(struct walk *w, struct gate_cmd *c, const char *arg)
 				ask_runs(w, "awk", "a library");
 		} else if (k == OPT_WORD && !program) {
 			program = true;
-			rule_awk_script(w, o.word);
+			awk_script(w, o.word);
 		} else if (k == OPT_WORD) {
 			path_check_read(w, o.word);
 		}
