@@ -67,13 +67,12 @@ slice_approvals(struct slice_job *s, const struct q *q, struct err *err)
 }
 
 /*
- * Runs that nothing refers to any more; the one that holds its session's
- * generation stays, so the walk goes on from where the last slice ended.
+ * Runs that nothing refers to any more.  Some stay, so the walk goes on from
+ * where the last slice ended.
  */
 #define OLD_RUNS "(SELECT r.id FROM (SELECT * FROM run WHERE id > ?" \
-	" ORDER BY id LIMIT 500) r JOIN session s ON s.id = r.session" \
-	" WHERE r.state <> 'open' AND r.generation < s.generation" \
-	" AND r.ended_at < ?" \
+	" ORDER BY id LIMIT 500) r" \
+	" WHERE r.state <> 'open' AND r.ended_at < ?" \
 	" AND NOT EXISTS(SELECT 1 FROM inbox i WHERE i.run = r.id)" \
 	" AND NOT EXISTS(SELECT 1 FROM outbox o WHERE o.run = r.id)" \
 	" AND NOT EXISTS(SELECT 1 FROM approval a WHERE a.run = r.id)" \

@@ -161,6 +161,8 @@ rows_of_a_dead_run_are_never_taken(void **state)
 	sync_say(s, K, "1", "q", true);
 	assert_int_equal(add(s, K, 1, OUT_PREVIEW, "pre"), ERR_NONE);
 	sync_say(s, K, "2", "r", true);
+	SYNC(s, store_outbox_chats(s->store, sync_on_json, s));
+	assert_int_equal(json_len(s->json), 0);
 	sync_take(s);
 	assert_int_equal(s->nrows, 0);
 	assert_int_equal(add(s, K, 1, OUT_PROMPT, "ask"), ERR_DENIED);
@@ -435,6 +437,10 @@ a_chat_moves_with_its_session_and_its_unsent_rows(void **state)
 	sync_take(s);
 	assert_string_equal(s->row.chat_id, "-1009001");
 	assert_string_equal(s->row.session_key, moved);
+	sync_mark(s, s->row.id, "delivered", "1");
+	sync_take(s);
+	assert_string_equal(s->row.text, "a 1");
+	assert_string_equal(s->row.chat_id, "-1009001");
 	/* the second signal changes nothing */
 	assert_int_equal(migrate(s), ERR_NONE);
 	sync_say(s, moved, "3", "s", true);

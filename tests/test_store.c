@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "store/store_job.h"
 #include "tests/loop_sim.h"
 #include "tests/store_sync.h"
 
@@ -359,6 +360,33 @@ one_failing_call_of_a_group_fails_alone(void **state)
 	assert_true(store_health(s->store).commits - before < 32);
 }
 
+static int
+half_run(struct job *job, const struct q *q, struct err *err)
+{
+	(void)job;
+	if (db_run(q->db, err, "INSERT INTO meta VALUES('main', 'half', '1')") == -1)
+		return -1;
+	return err_set(err, ERR_INVALID, "the second half fails");
+}
+
+static void
+a_call_that_fails_midway_leaves_nothing_behind(void **state)
+{
+	static const struct job_type type = {
+		.name = "half", .flags = JOB_WRITES, .result = JOB_DONE,
+		.run = half_run,
+	};
+	struct sync *s = *state;
+
+	store_meta_set(s->store, "before", "1", NULL, NULL);
+	assert_int_equal(SYNC(s, job_submit_done(job_new(s->store, &type,
+	    sizeof(struct job)), sync_on_done, s)), ERR_INVALID);
+	SYNC(s, store_meta_set(s->store, "after", "1", sync_on_done, s));
+	assert_int_equal(sync_sql(s, "SELECT count(*) FROM meta"), 2);
+	assert_int_equal(sync_sql(s, "SELECT count(*) FROM meta"
+	    " WHERE key = 'half'"), 0);
+}
+
 static void
 cancel_drops_the_result_but_not_the_write(void **state)
 {
@@ -504,6 +532,7 @@ main(void)
 		T(load_is_bounded_by_entries_and_bytes_and_keeps_the_newest),
 		T(calls_not_awaited_take_effect_in_order_before_a_load),
 		T(one_failing_call_of_a_group_fails_alone),
+		T(a_call_that_fails_midway_leaves_nothing_behind),
 		T(cancel_drops_the_result_but_not_the_write),
 		T(what_is_over_a_bound_is_refused_later_and_cancellable),
 		T(tool_rows_precede_the_act_and_end_with_their_entry),
