@@ -291,6 +291,7 @@ main(void)
 {
 	const struct native_opts opts = { .pids_max = 512 };
 
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	/* `make bench` runs in the build directory. */
 	setenv("GATEHOUSE_HELPER", "./gatehouse-helper", 0);
 	wrapper_make();
