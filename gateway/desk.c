@@ -168,11 +168,13 @@ chat_gone(void *arg, struct owner_call *call)
 static void
 status_start(void *arg, struct owner_call *call, const struct json *req)
 {
-	struct desk *desk = arg;
+	struct gateway *gw = ((struct desk *)arg)->hub->gateway;
+	struct json *status = gw ? gateway_status(gw) : NULL;
 
 	(void)req;
-	owner_call_end(call, desk->hub->gateway ?
-	    gateway_status(desk->hub->gateway) : NULL, true);
+	if (status)
+		json_set_bool(status, "idle", gateway_idle(gw));
+	owner_call_end(call, status, true);
 }
 
 static void

@@ -89,8 +89,9 @@ gateway_gate_host(struct gateway *gw)
 
 /* ---- delivery ---------------------------------------------------------------- */
 
-void
-gateway_say_unknown(struct gateway *gw, const struct place *to, int64_t id,
+/* "It may not have arrived", with a button to send it again. */
+static void
+say_unknown(struct gateway *gw, const struct place *to, int64_t id,
     const char *text)
 {
 	CLEANUP_FREE char *data = mem_printf("rs:%lld", (long long)id);
@@ -115,7 +116,7 @@ row_unknown(struct gateway *gw, const struct outbox_row *row,
 		break;
 	case OUT_FINAL:
 	case OUT_REPORT:
-		gateway_say_unknown(gw, to, row->id, row->chunk.text);
+		say_unknown(gw, to, row->id, row->chunk.text);
 		break;
 	}
 }

@@ -48,8 +48,5 @@ struct platform_host gateway_platform_host(struct gateway *gw);
 struct platform_instance *gateway_instance(void *arg, const char *platform,
 	const struct platform **ret_platform);
 void gateway_migrated(void *arg, const struct msg *msg);
-/* "It may not have arrived", with a button to send it again. */
-void gateway_say_unknown(struct gateway *gw, const struct place *to, int64_t id,
-	const char *text);
 
 #endif

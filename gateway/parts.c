@@ -115,8 +115,11 @@ parts_open(struct parts *p, struct cli_ctx *ctx, enum parts_kind kind)
 	p->ctx = ctx;
 	p->kind = kind;
 	p->loop = loop_new();
-	if (ctx->launcher)
+	if (ctx->launcher) {
+		log_debug("launcher", NULL, "pid=%d",
+		    (int)launcher_pid(ctx->launcher));
 		launcher_attach(ctx->launcher, p->loop, on_launcher_gone, p);
+	}
 	struct http_opts http = config_http_opts(ctx->config);
 
 	p->http = http_new(p->loop, &http);

@@ -32,8 +32,8 @@ run_step_name(enum run_step step)
 	return names[step];
 }
 
-const char *
-run_outcome_name(enum run_outcome outcome)
+static const char *
+outcome_name(enum run_outcome outcome)
 {
 	static const char *const names[] = {
 		[RUN_ANSWERED] = "answered", [RUN_FAILED] = "failed",
@@ -79,7 +79,7 @@ run_finish(struct run *run, const struct run_result *res)
 	struct run_host host = run->host;
 
 	log_info("run", &run->log, "outcome=%s turns=%u ms=%lld",
-	    run_outcome_name(res->outcome), run->turns,
+	    outcome_name(res->outcome), run->turns,
 	    (long long)(loop_now(run->env.loop) - run->started));
 	run_free(run);
 	host.done(host.arg, res);

@@ -25,7 +25,6 @@ enum run_outcome {
 	RUN_DEAD,		/* its generation was over: nothing was sent */
 	RUN_STORE_LOST,		/* could not be saved: nothing was sent */
 };
-const char *run_outcome_name(enum run_outcome outcome);
 
 /* Borrowed during the callback. The rows: chunk 1 is "sending" already. */
 struct run_result {
