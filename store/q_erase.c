@@ -94,24 +94,27 @@ store_conversation_rename(struct store *store, const char *session_id,
 
 /* ---- erase ---------------------------------------------------------------- */
 
+#define OWN_RUNS "(SELECT id FROM run WHERE session = ? AND conversation = ?)"
+
 /* Beside the transcript, words stand in what was sent, asked and received. */
 static int
-erase_rest(const struct q *q, int64_t conversation, msec_t now, struct err *err)
+erase_rest(const struct q *q, int64_t session, int64_t conversation, msec_t now,
+	struct err *err)
 {
 	if (db_run(q->db, err, "DELETE FROM tool WHERE state <> 'started'"
-	    " AND run IN (SELECT id FROM run WHERE conversation = ?)",
-	    DB_I(conversation)) == -1 ||
+	    " AND run IN " OWN_RUNS,
+	    DB_I(session), DB_I(conversation)) == -1 ||
 	    db_run(q->db, err, "UPDATE outbox SET text = '', state ="
 	    " CASE WHEN state = 'waiting' THEN 'withdrawn' ELSE state END"
 	    " WHERE state <> 'sending'"
-	    " AND run IN (SELECT id FROM run WHERE conversation = ?)",
-	    DB_I(conversation)) == -1 ||
+	    " AND run IN " OWN_RUNS,
+	    DB_I(session), DB_I(conversation)) == -1 ||
 	    db_run(q->db, err, "DELETE FROM approval WHERE state = 'closed'"
-	    " AND run IN (SELECT id FROM run WHERE conversation = ?)",
-	    DB_I(conversation)) == -1 ||
+	    " AND run IN " OWN_RUNS,
+	    DB_I(session), DB_I(conversation)) == -1 ||
 	    db_run(q->db, err, "UPDATE inbox SET text = NULL, payload = NULL"
-	    " WHERE run IN (SELECT id FROM run WHERE conversation = ?)",
-	    DB_I(conversation)) == -1)
+	    " WHERE run IN " OWN_RUNS,
+	    DB_I(session), DB_I(conversation)) == -1)
 		return -1;
 	return db_run(q->db, err, "UPDATE conversation SET title = NULL,"
 	    " ended_at = coalesce(ended_at, ?), end_reason = 'erased'"
@@ -149,7 +152,7 @@ erase_run(struct job *job, const struct q *q, struct err *err)
 	    DB_I(ERASE_SLICE)) == -1)
 		return -1;
 	bool done = db_changes(q->db) < ERASE_SLICE;
-	if (done && erase_rest(q, id, e->now, err) == -1)
+	if (done && erase_rest(q, session, id, e->now, err) == -1)
 		return -1;
 	job->json = json_set_bool(json_object(), "done", done);
 	return 0;

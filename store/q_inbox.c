@@ -32,10 +32,12 @@ static int
 edit_apply(const struct q *q, int64_t session, const struct inbox_event *e,
 	struct err *err)
 {
-	struct db_rows *rows = db_query(q->db, err, "SELECT id, entry FROM inbox"
-	    " WHERE session = ? AND msg_id = ? AND kind = ?"
-	    " AND state IN ('waiting', 'owned') ORDER BY id DESC LIMIT 1",
-	    DB_I(session), DB_S(e->ref_id), DB_I(INBOX_TURN));
+	struct db_rows *rows = db_query(q->db, err, "SELECT id, entry FROM ("
+	    "SELECT id, entry, msg_id FROM inbox WHERE session = ?"
+	    "  AND state = 'waiting' UNION ALL "
+	    "SELECT id, entry, msg_id FROM inbox WHERE session = ?"
+	    "  AND state = 'owned') WHERE msg_id = ? LIMIT 1",
+	    DB_I(session), DB_I(session), DB_S(e->ref_id));
 	int rc = rows ? db_next(rows, err) : -1;
 
 	if (rc != 1)

@@ -119,12 +119,14 @@ list_parked(struct recover_job *r, const struct q *q, struct json *array,
 	return q_list(db_query(q->db, err, "SELECT a.platform, a.account,"
 	    " x.chat_id, x.thread_id, sum(x.i), sum(x.o) FROM ("
 	    " SELECT source, chat_id, thread_id, 1 AS i, 0 AS o FROM inbox"
-	    "  WHERE (state = 'waiting' OR state = 'owned') AND accepted_at < ?"
+	    "  WHERE state = 'waiting' AND accepted_at < ?"
+	    " UNION ALL SELECT source, chat_id, thread_id, 1, 0 FROM inbox"
+	    "  WHERE state = 'owned' AND accepted_at < ?"
 	    " UNION ALL SELECT source, chat_id, thread_id, 0, 1 FROM outbox"
 	    "  WHERE state = 'waiting' AND created_at < ?) x"
 	    " JOIN source a ON a.id = x.source WHERE a.profile = ?"
 	    " GROUP BY x.source, x.chat_id, x.thread_id LIMIT 10000",
-	    DB_I(limit), DB_I(limit), DB_S(q->profile)),
+	    DB_I(limit), DB_I(limit), DB_I(limit), DB_S(q->profile)),
 	    cols, ARRAY_LEN(cols), array, err);
 }
 
@@ -141,8 +143,9 @@ recover_parked(struct recover_job *r, const struct q *q, struct json *res,
 		return behind == 1 ? 0 : -1;
 	if (list_parked(r, q, array, err) == -1 ||
 	    db_run(q->db, err, "UPDATE inbox SET state = 'parked'"
-	    " WHERE (state = 'waiting' OR state = 'owned') AND accepted_at < ?",
-	    DB_I(limit)) == -1)
+	    " WHERE state = 'waiting' AND accepted_at < ?", DB_I(limit)) == -1 ||
+	    db_run(q->db, err, "UPDATE inbox SET state = 'parked'"
+	    " WHERE state = 'owned' AND accepted_at < ?", DB_I(limit)) == -1)
 		return -1;
 	return db_run(q->db, err, "UPDATE outbox SET state = 'parked',"
 	    " updated_at = ? WHERE state = 'waiting' AND created_at < ?",
