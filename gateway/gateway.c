@@ -126,26 +126,28 @@ on_recovered(void *arg, const struct json *res, const struct err *err)
 			gw->opts.on_dead(gw->opts.arg, err->text);
 		return;
 	}
-	gw->recovered = json_clone(res);
-	gateway_enter(gw, GATEWAY_UP);
-	for (size_t i = 0; i < gw->nserved; i++)
-		start_platform(&gw->served[i]);
 	struct recover_env env = { gw->opts.loop, gw->opts.store, gw->sessions,
 		gw->delivery };
 
-	gw->recover = recover_start(&env, gw->recovered, on_reports_done, gw);
-	json_free(&gw->recovered);
-	if (gw->opts.on_up)
-		gw->opts.on_up(gw->opts.arg);
+	gw->recover = recover_start(&env, res, on_reports_done, gw);
 }
 
+/*
+ * Only now may new messages come in: one that claimed its session's next run
+ * before the report of the last one was written would make that report dead.
+ */
 static void
 on_reports_done(void *arg)
 {
 	struct gateway *gw = arg;
 
 	recover_free(&gw->recover);
+	gateway_enter(gw, GATEWAY_UP);
+	for (size_t i = 0; i < gw->nserved; i++)
+		start_platform(&gw->served[i]);
 	delivery_kick_all(gw->delivery);
+	if (gw->opts.on_up)
+		gw->opts.on_up(gw->opts.arg);
 }
 
 static void

@@ -35,7 +35,6 @@ struct gateway {
 	struct op *waiting;		/* BOOT and CLOSE */
 	struct timer *timer;		/* DRAIN and CLOSE */
 	struct recover *recover;
-	struct json *recovered;		/* until the platforms are started */
 	msec_t drain_until;
 	void (*stopped)(void *arg);
 	void *stopped_arg;

@@ -192,9 +192,9 @@ on_judged(void *arg, enum gate_outcome outcome, struct permit *permit,
 
 	t->waiting = NULL;
 	if (outcome != GATE_ALLOWED) {
-		CLEANUP_FREE char *error = mem_printf("not run: %s. Do not try "
-		    "it again in another form; ask the person or go on "
-		    "without it.", reason);
+		CLEANUP_FREE char *error = mem_printf("%s. Do not try it "
+		    "again in another form; ask the person or go on without "
+		    "it.", reason);
 
 		terminal_finish(t, result_refused("blocked", error), false,
 		    false);
