@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "gateway/model_find.h"
+#include "gateway/policy.h"
 
 static void on_model(void *arg, struct model *model);
 static void on_probed(void *arg);
@@ -55,8 +56,11 @@ open_sandboxes(struct parts *p)
 		return CLI_CONFIG;
 	if (p->kind == PARTS_RUN) {
 		CLEANUP_FREE char *line = override_line(&p->where);
+		CLEANUP_FREE char *policy = policy_line(p->ctx->config, &p->where);
 
-		log_info("gateway", NULL, "%s", line);
+		if (p->where.overridden)
+			log_info("gateway", NULL, "%s", line);
+		log_info("gateway", NULL, "%s", policy);
 	}
 	config_sandbox_init(&p->sandbox, p->ctx->config, &p->where,
 	    p->ctx->environ);
