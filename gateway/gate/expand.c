@@ -219,6 +219,18 @@ param_value(struct builder *b, const struct sh_part *part, struct gate_field *re
 	return true;
 }
 
+/* By its name a variable of the environment that holds a credential. */
+static bool
+names_secret(const char *s, size_t len)
+{
+	static const char *const parts[] = { "SECRET", "TOKEN", "PASSWORD", "PASSWD",
+		"API_KEY", "APIKEY", "ACCESS_KEY", "PRIVATE_KEY", "CREDENTIAL" };
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (memmem(s, len, parts[i], strlen(parts[i])))
+			return true;
+	return false;
+}
+
 static void
 expand_param(struct builder *b, const struct sh_part *part)
 {
@@ -256,6 +268,9 @@ expand_param(struct builder *b, const struct sh_part *part)
 	} else {
 		/* an environment variable: its value or the default */
 		mark(b, MARK_ANY);
+		if (!var_get(b->w, part->text, part->len) &&
+		    names_secret(part->text, part->len))
+			b->flags |= FIELD_SECRET;
 		b->flags |= v.flags & (FIELD_TAINT | FIELD_DATA);
 	}
 	if (part->quoted)

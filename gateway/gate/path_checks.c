@@ -10,6 +10,9 @@ path_check_read(struct walk *w, const struct gate_field *f)
 	if (p.cred)
 		walk_ask_severe(w, GATE_CLASS_CREDENTIALS, "credential read",
 			"it reads %s, where credentials are kept", f->s);
+	else if (p.vital && p.all && p.zone == ZONE_HOME)
+		walk_ask_severe(w, GATE_CLASS_CREDENTIALS, "credential read",
+			"it reads all of %s, credentials included", f->s);
 	else if (p.zone == ZONE_BLOCK)
 		walk_ask_severe(w, GATE_CLASS_FILES, "disk copy",
 			"it reads the raw disk %s", f->s);

@@ -118,6 +118,7 @@ void rule_check_address(struct walk *w, const struct gate_field *f);
 void rule_ask_sends(struct walk *w, const char *what);
 /* arg: "class|key|why", asked whatever the operands are. */
 void rule_says(struct walk *w, struct gate_cmd *c, const char *arg);
+void rule_data_loss(struct walk *w, struct gate_cmd *c);	/* db:drop and its kind */
 void rule_build(struct walk *w, struct gate_cmd *c);	/* runs project code */
 
 #endif

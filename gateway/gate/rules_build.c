@@ -92,7 +92,7 @@ rule_make(struct walk *w, struct gate_cmd *c, const char *arg)
 					"heredoc", "make obeys its input");
 			else
 				rule_run_script(w, c, &o.val_field);
-		} else if (lng && opts_long(&o, "eval", 2)) {
+		} else if (k == 'E' || (lng && opts_long(&o, "eval", 2))) {
 			walk_ask(w, GATE_CLASS_CODE, "program run through an option",
 				"make obeys %s", o.val ? o.val : "an option");
 		} else if (k == 'C' && o.val) {
@@ -153,6 +153,27 @@ rule_compile(struct walk *w, struct gate_cmd *c, const char *arg)
 		path_note_written(w, &out, false);
 }
 
+/* Words that empty a database in the tools of frameworks. */
+void
+rule_data_loss(struct walk *w, struct gate_cmd *c)
+{
+	for (size_t i = 1; i < c->n; i++) {
+		const struct gate_field *f = &c->v[i];
+		bool two = i + 1 < c->n && ((word_in(f->s, f->len, "migrate migration") &&
+			word_in(c->v[i + 1].s, c->v[i + 1].len,
+			"reset fresh rollback refresh zero")) ||
+			(field_is(f, "db") && word_in(c->v[i + 1].s, c->v[i + 1].len,
+			"drop reset wipe truncate")));
+		if (two || field_is(f, "--accept-data-loss") || word_in(f->s, f->len,
+		    "db:drop db:reset db:purge db:wipe migrate:fresh migrate:reset "
+		    "ecto.drop ecto.reset flush reset_db sqlflush db:schema:load "
+		    "db:truncate_all migrate:refresh migrate:rollback "
+		    "db:migrate:undo:all db:rollback downgrade"))
+			walk_ask(w, GATE_CLASS_FILES, "database emptied or changed",
+				"%s %s loses what a database holds", c->name, f->s);
+	}
+}
+
 /* Tools that run the project's code; arg: verbs and options that reach out. */
 static void
 rule_tool(struct walk *w, struct gate_cmd *c, const char *arg)
@@ -162,16 +183,12 @@ rule_tool(struct walk *w, struct gate_cmd *c, const char *arg)
 		if (word_in(f->s, f->len, arg))
 			walk_ask(w, GATE_CLASS_NETWORK, "publish",
 				"%s %s changes what others see or use", c->name, f->s);
-		if (word_in(f->s, f->len, "db:drop db:reset db:purge db:wipe "
-		    "migrate:fresh migrate:reset ecto.drop ecto.reset flush reset_db "
-		    "db:schema:load db:truncate_all migrate:refresh"))
-			walk_ask(w, GATE_CLASS_FILES, "database emptied or changed",
-				"%s empties a database", f->s);
 		if (strstr(f->s, "://") && !rule_url_local(f->s) &&
 		    strcmp(c->name, "java") == 0)
 			walk_ask(w, GATE_CLASS_CODE, "remote package run",
 				"it runs code from %s", f->s);
 	}
+	rule_data_loss(w, c);
 	rule_build(w, c);
 }
 
@@ -223,7 +240,7 @@ rule_cmake(struct walk *w, struct gate_cmd *c, const char *arg)
 
 const struct gate_kind kinds_build[] = {
 	{ "make gmake bmake nmake mingw32-make remake", rule_make,
-	  "f:C:I:j::l::o:W:O::" },
+	  "f:C:I:j::l::o:W:O::E:" },
 	{ "gcc g++ cc c++ clang clang++ tcc c99 c89 gfortran g77 ld ar-x as nasm yasm "
 	  "gcc-12 gcc-13 g++-12 clang-15 clang-16 rustc swiftc ghc-c ocamlopt "
 	  "ocamlc nvcc emcc em++ fpc gnatmake gnat dmd ldc2 gdc kotlinc scalac javac "

@@ -239,6 +239,9 @@ rule_kubectl(struct walk *w, struct gate_cmd *c, const char *arg)
 			return;
 		}
 	}
+	if (opts_has(c, "", "", "raw") && !strcmp(verb, "config"))
+		walk_ask(w, GATE_CLASS_CREDENTIALS, "credential read",
+			"it shows the cluster's keys");
 	if (!strcmp(verb, "config") && at + 1 < c->n &&
 	    word_in(c->v[at + 1].s, c->v[at + 1].len, "view get-contexts "
 	    "current-context get-clusters"))

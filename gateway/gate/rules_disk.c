@@ -69,9 +69,9 @@ rule_parted(struct walk *w, struct gate_cmd *c, const char *arg)
 		else if (!word_in(c->v[i].s, c->v[i].len, lists))
 			changes = true;
 	}
-	if (opts_has(c, "", "lp", "list print"))
+	if (opts_has(c, "", "lp", "list print dump"))
 		return;
-	if (changes && disk)
+	if (disk && (changes || c->in.present))
 		walk_never(w, "format filesystem",
 			"%s changes the partitions of a disk", c->name);
 	else if (changes || disk)

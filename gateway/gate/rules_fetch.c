@@ -142,7 +142,9 @@ transfer_option(struct walk *w, struct gate_cmd *c, struct opts *o, int k,
 	} else if (k == 'H' || k == 'b' || k == 'A' || k == 'e' || k == 'u' ||
 	    (lng && (opts_long(o, "header", 3) || opts_long(o, "cookie", 3) ||
 	    opts_long(o, "user", 2)))) {
-		t->secret |= o->val_field.flags & FIELD_SECRET;
+		/* a variable in a header is how one logs in */
+		t->secret |= (o->val_field.flags & FIELD_SECRET) &&
+			(o->val_field.flags & FIELD_SUBST);
 		if (o->val && o->val[0] == '@')
 			sent_file(w, &o->val_field);
 	} else if (k == 'x' || (lng && (opts_long(o, "proxy", 3) ||

@@ -36,9 +36,14 @@ rule_shred(struct walk *w, struct gate_cmd *c, const char *arg)
 	opts_init(&o, c, arg, "iterations size random-source");
 	walk_ask(w, GATE_CLASS_FILES, "file destroyed beyond recovery",
 		"%s overwrites what it deletes", c->name);
-	while ((k = opts_next(&o)) != OPT_END)
-		if (k == OPT_WORD)
-			path_check_write(w, o.word, "destroys");
+	while ((k = opts_next(&o)) != OPT_END) {
+		if (k != OPT_WORD)
+			continue;
+		path_check_write(w, o.word, "destroys");
+		if (path_of(w, o.word).zone == ZONE_SYSTEM)
+			walk_never(w, "delete in root path",
+				"destroying %s loses the machine", o.word->s);
+	}
 }
 
 /* cp, mv, install: the last operand (or -t) is written; mv also takes away. */
@@ -232,6 +237,9 @@ rule_chmod(struct walk *w, struct gate_cmd *c, const char *arg)
 		}
 		if (recursive)
 			path_check_tree(w, f, "changes the mode of all in");
+		else if (strcmp(path_of(w, f).norm ? path_of(w, f).norm : "", "/") == 0)
+			walk_never(w, "change of a whole system tree",
+				"nothing works when / can't be entered");
 		else
 			path_check_write(w, f, "changes the mode of");
 		if (w->made_executable)

@@ -63,6 +63,8 @@ check_programs(struct walk *w, const struct gate_cmd *c)
 	while ((k = opts_next(&o)) != OPT_END) {
 		if (k == OPT_WORD)
 			check_transport(w, o.word->s);
+		if (k == OPT_LONG && o.val && word_in(o.name, o.name_len, "output"))
+			path_check_write(w, &o.val_field, "writes");
 		if (k == OPT_LONG && (opts_long(&o, "upload-pack", 8) ||
 		    opts_long(&o, "receive-pack", 8) || opts_long(&o, "ext-diff", 5) ||
 		    opts_long(&o, "exec", 4) || opts_long(&o, "extcmd", 4) ||
@@ -469,6 +471,7 @@ rule_gh(struct walk *w, struct gate_cmd *c, const char *arg)
 	    !word_in(v, strlen(v), "list view"))
 		walk_ask(w, GATE_CLASS_NETWORK, "data sent out", "a gist is published");
 	else if (word_in(v, strlen(v), bad) ||
+	    (word_in(noun->s, noun->len, "workflow") && !strcmp(v, "run")) ||
 	    (word_in(noun->s, noun->len, "release repo") &&
 	    word_in(v, strlen(v), "create edit")))
 		walk_ask(w, GATE_CLASS_NETWORK, "change of a remote",

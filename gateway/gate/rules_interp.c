@@ -137,6 +137,12 @@ python_module(struct walk *w, struct gate_cmd *c, size_t at)
 	} else if (word_in(m, strlen(m), ask)) {
 		walk_ask(w, GATE_CLASS_CODE, "code that can't be read",
 			"python -m %s runs what it is told", m);
+	} else if (strcmp(m, "venv") == 0 || strcmp(m, "virtualenv") == 0) {
+		for (size_t i = at + 1; i < c->n; i++)
+			if (c->v[i].s[0] != '-')
+				path_check_write(w, &c->v[i], "makes");
+	} else if (strcmp(m, "py_compile") == 0 || strcmp(m, "compileall") == 0) {
+		rule_readers(w, c, at + 1);
 	} else if (c->v[at].flags & FIELD_ANY) {
 		walk_ask(w, GATE_CLASS_CODE, "code that can't be read",
 			"which module runs is only known at run time");
@@ -173,11 +179,12 @@ rule_lang(struct walk *w, struct gate_cmd *c, const char *arg)
 	struct lang l;
 	struct opts o;
 	int k;
-	bool code = false, in_place = false, info = false;
+	bool code = false, in_place = false, info = false, check = false;
 	lang_read(arg, &l);
 	opts_init(&o, c, l.shorts, l.longs);
 	while ((k = opts_next(&o)) != OPT_END && k != OPT_WORD) {
-		bool is_code = k == OPT_LONG ? word_in(o.name, o.name_len, l.longs) :
+		bool is_code = k == OPT_LONG ? word_in(o.name, o.name_len,
+			"eval print run") && l.longs[0] :
 			strchr(l.code, k) != NULL;
 		if (is_code) {
 			code = true;
@@ -192,6 +199,15 @@ rule_lang(struct walk *w, struct gate_cmd *c, const char *arg)
 		    !plain_module(o.val)) {
 			rule_run_script(w, c, &o.val_field);
 		}
+		if (k == OPT_LONG && (opts_long(&o, "require", 5) ||
+		    opts_long(&o, "import", 5) || opts_long(&o, "loader", 4) ||
+		    opts_long(&o, "experimental-loader", 14)) && o.val &&
+		    strchr(o.val, '/'))
+			rule_run_script(w, c, &o.val_field);
+		check |= (!strcmp(l.name, "node") && (k == 'c' || (k == OPT_LONG &&
+			opts_long(&o, "check", 5)))) ||
+			(!strcmp(l.name, "php") && k == 'l') ||
+			(!strcmp(l.name, "ruby") && k == 'c');
 		in_place |= k == 'i';
 		info |= (k == 'v' || k == 'V' || (k == OPT_LONG &&
 			(opts_long(&o, "version", 4) || opts_long(&o, "help", 4))));
@@ -202,9 +218,12 @@ rule_lang(struct walk *w, struct gate_cmd *c, const char *arg)
 			o.i = o.word_at;
 			inline_operands(w, &o, in_place);
 		}
+	} else if (k == OPT_WORD && check) {
+		path_check_read(w, o.word);
 	} else if (k == OPT_WORD && !field_is(o.word, "-") &&
 	    !field_is(o.word, "/dev/stdin")) {
 		rule_run_script(w, c, o.word);
+		rule_data_loss(w, c);
 		rule_build(w, c);
 	} else if (!info || k == OPT_WORD) {
 		ask_stdin(w, c, c->name);
@@ -278,15 +297,17 @@ const struct gate_kind kinds_interp[] = {
 	{ "perl perl5", rule_lang,
 	  "perl;+e:E:i::M:m:I:0::l::F:x::C::D:d::;eE;" },
 	{ "ruby jruby", rule_lang, "ruby;+e:i::I:r:E:F:C:0::K:x::;e;" },
-	{ "node nodejs", rule_lang, "node;+e:p:r:C:;ep;eval print" },
+	{ "node nodejs", rule_lang, "node;+e:p:r:C:;ep;eval print require import loader" },
 	{ "php php8", rule_lang, "php;+r:f:d:c:S:t:B:R:E:z:;rBRE;run" },
 	{ "lua luajit lua5.1 lua5.3 lua5.4", rule_lang, "lua;+e:l:;e;" },
 	{ "Rscript julia groovy elixir ghc runghc swipl scala clojure clj bb "
-	  "guile racket sbcl octave erl escript iex osascript tclsh8.6 "
+	  "guile racket sbcl octave erl escript iex tclsh8.6 "
 	  "gnuplot maxima gp sage Rterm R ocaml utop crystal nim raku",
 	  rule_foreign, "+e:E:c:r:" },
 	{ "tsx ts-node esno", rule_lang, "node;+e:p:r:P:;ep;eval print" },
 	{ "deno bun", rule_deno, NULL },
+	{ "osascript", rule_says,
+	  "code|code that can't be read|drives other programs" },
 	{ "irb pry ghci jshell", rule_foreign, "+e:" },
 	{ NULL, NULL, NULL },
 };

@@ -13,7 +13,8 @@ rule_name(struct walk *w, struct gate_cmd *c, const char *arg)
 		if (f->flags & FIELD_SECRET)
 			walk_ask_severe(w, GATE_CLASS_CREDENTIALS, "data sent out",
 				"a credential is part of the name looked up");
-		else if ((f->flags & FIELD_SUBST) && (f->flags & FIELD_ANY))
+		else if ((f->flags & FIELD_SUBST) && ((f->flags & FIELD_ANY) ||
+		    ((f->flags & FIELD_NAME) && strchr(f->s, '.'))))
 			walk_ask(w, GATE_CLASS_NETWORK, "data sent out",
 				"what a command prints is part of the name looked up");
 		if (rule_is_metadata(f->s))

@@ -94,6 +94,7 @@ rule_npx(struct walk *w, struct gate_cmd *c, const char *arg)
 	size_t n = s[0] ? strcspn(s + 1, "@") + 1 : 0;
 	if (!word_in(s, n, npx_known))
 		ask_remote(w, c->name, s);
+	rule_data_loss(w, c);
 	if (word_in(s, n, "rimraf serve tsc ts-node tsx cross-env")) {
 		struct gate_cmd sub = *c;
 		sub.v += at;
@@ -192,6 +193,7 @@ pip_install(struct walk *w, struct gate_cmd *c)
 		    opts_long(&o, "prefix", 4) || opts_long(&o, "root", 4))))
 			path_check_write(w, &o.val_field, "installs into");
 		if (k == OPT_LONG && (opts_long(&o, "break-system-packages", 5) ||
+		    opts_long(&o, "user", 4) ||
 		    opts_long(&o, "system", 6)))
 			ask_wide(w, c->name);
 		if ((k == OPT_WORD && by_address(o.word->s)) ||
@@ -402,7 +404,7 @@ const struct gate_kind kinds_pkg[] = {
 	{ "gem", rule_gem, NULL },
 	{ "twine vsce ovsx flit goreleaser semantic-release np", rule_twine,
 	  "check ls list package build" },
-	{ "apt apt-get aptitude dpkg yum dnf microdnf pacman yay apk zypper emerge "
+	{ "apt apt-get aptitude dpkg yum dnf microdnf apk zypper emerge "
 	  "brew port snap flatpak rpm nix-env opkg xbps-install pkg pkg_add choco "
 	  "winget scoop tdnf eopkg slackpkg guix", rule_syspkg,
 	  "list show search policy depends rdepends info --version -v -l -L -S -s "
@@ -412,6 +414,8 @@ const struct gate_kind kinds_pkg[] = {
 	  "whatprovides download source --simulate --dry-run "
 	  "-c --contents --info -I --print-architecture --get-selections "
 	  "desc log" },
+	{ "pacman yay paru", rule_syspkg, "-Q -Qi -Qs -Ql -Qo -Qe -Qq -Qu -Ss -Si "
+	  "--query --version -F -Qdt" },
 	{ "apt-cache apt-file apt-config dpkg-query dpkg-deb rpmspec", rule_syspkg,
 	  "search show policy depends rdepends madison pkgnames dump stats "
 	  "-W -l -L -S -s -f --list --show --contents -c -I --info list find" },

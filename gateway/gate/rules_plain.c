@@ -60,6 +60,16 @@ out_text(struct walk *w, struct gate_cmd *c, const char *s, size_t len)
 	c->out.len = len;
 }
 
+/* What is printed comes back to the model. */
+static void
+check_shown(struct walk *w, const struct gate_cmd *c, size_t from)
+{
+	for (size_t i = from; i < c->n; i++)
+		if ((c->v[i].flags & FIELD_SECRET) && (c->v[i].flags & FIELD_VAR))
+			walk_ask_severe(w, GATE_CLASS_CREDENTIALS, "credential read",
+				"it shows a variable that holds a credential");
+}
+
 /* echo: the words, which may be a program for what reads them. */
 static void
 rule_echo(struct walk *w, struct gate_cmd *c, const char *arg)
@@ -72,6 +82,7 @@ rule_echo(struct walk *w, struct gate_cmd *c, const char *arg)
 		escapes |= strchr(c->v[i].s, 'e') != NULL;
 		newline &= strchr(c->v[i].s, 'n') == NULL;
 	}
+	check_shown(w, c, i);
 	for (size_t k = i; k < c->n; k++) {
 		c->out.flags |= c->v[k].flags & FIELD_TAINT;
 		n += c->v[k].len + 1;
@@ -134,6 +145,7 @@ rule_printf(struct walk *w, struct gate_cmd *c, const char *arg)
 		i++;
 	if (i >= c->n)
 		return;
+	check_shown(w, c, i);
 	for (size_t k = i; k < c->n; k++) {
 		c->out.flags |= c->v[k].flags & FIELD_TAINT;
 		size += c->v[k].len + 1;
@@ -417,13 +429,13 @@ rule_logs(struct walk *w, struct gate_cmd *c, const char *arg)
 
 const struct gate_kind kinds_plain[] = {
 	{ "true false : test [ sleep wait jobs fg bg exit return break continue "
-	  "shift times umask ulimit help logout popd pushd dirs getopts type "
+	  "shift times umask ulimit help logout popd dirs getopts type "
 	  "whereis let shopt suspend caller disown yes uptime clear reset "
 	  "tput stty locale free vmstat iostat mpstat lscpu lsblk lsusb lspci "
 	  "lsmod lsns lslocks findmnt cal ncal factor numfmt users who w last "
 	  "lastlog lsb_release tty cowsay figlet "
 	  "apropos whatis info tldr man-db neofetch screenfetch "
-	  "pidof pgrep ps pstree top htop btop lsof ss netstat fuser pmap uname "
+	  "pidof pgrep ps pstree top htop btop lsof ss netstat pmap uname "
 	  "whoami id groups arch nproc seq expr bc getconf git-lfs "
 	  "sw_vers sensors acpi slabtop iotop nvidia-smi rocm-smi "
 	  "compgen history pv tokei cloc scc sloccount clang-tidy cppcheck",

@@ -69,6 +69,8 @@ rule_pkill(struct walk *w, struct gate_cmd *c, const char *arg)
 {
 	struct opts o;
 	int k;
+	if (strcmp(c->name, "killall5") == 0)
+		walk_never(w, "kill all processes", "it ends every process");
 	bool force = false, full = false, specific = false, all = false;
 	const char *what = "";
 	for (size_t i = 1; i < c->n; i++) {
@@ -185,9 +187,40 @@ rule_crontab(struct walk *w, struct gate_cmd *c, const char *arg)
 			"%s keeps commands to be run later", c->name);
 }
 
+static void
+rule_fuser(struct walk *w, struct gate_cmd *c, const char *arg)
+{
+	(void)arg;
+	if (opts_has(c, "n:", "k", "kill"))
+		walk_ask(w, GATE_CLASS_FILES, "process ended",
+			"it ends whatever uses the file or port");
+}
+
+/* The bus can stop the machine as well as anything else can. */
+static void
+rule_bus(struct walk *w, struct gate_cmd *c, const char *arg)
+{
+	bool manager = false, down = false;
+	(void)arg;
+	for (size_t i = 1; i < c->n; i++) {
+		manager |= strstr(c->v[i].s, "login1") || strstr(c->v[i].s, "systemd1") ||
+			strstr(c->v[i].s, "ConsoleKit");
+		down |= strstr(c->v[i].s, "Reboot") || strstr(c->v[i].s, "PowerOff") ||
+			strstr(c->v[i].s, "Halt") || strstr(c->v[i].s, "KExec");
+	}
+	if (manager && down)
+		walk_never(w, "system shutdown/reboot", "it stops the machine");
+	else if (c->n > 1 && !word_in(c->v[1].s, c->v[1].len, "list status tree "
+	    "introspect monitor introspect"))
+		walk_ask(w, GATE_CLASS_FILES, "change of system settings",
+			"it tells another program what to do");
+}
+
 const struct gate_kind kinds_proc[] = {
 	{ "kill", rule_kill, NULL },
 	{ "pkill killall killall5 skill slay", rule_pkill, "u:U:G:g:P:s:t:o:" },
+	{ "fuser", rule_fuser, NULL },
+	{ "busctl dbus-send gdbus qdbus", rule_bus, NULL },
 	{ "xkill", rule_says, "files|process ended|ends a program" },
 	{ "shutdown reboot halt poweroff", rule_shutdown, "stops the machine" },
 	{ "init telinit", rule_init, NULL },

@@ -67,7 +67,10 @@ path_value_bad(struct walk *w, const struct gate_field *v)
 		struct gate_field part = field_text(w, s, n, 0);
 		struct path p = path_of(w, &part);
 		bool unknown = n == 1 && *s == MARK_ANY;	/* $PATH */
-		bool system = p.zone == ZONE_SYSTEM || p.zone == ZONE_HOME;
+		bool system = p.zone == ZONE_HOME || (p.norm &&
+			(!strncmp(p.norm, "/usr/", 5) || !strncmp(p.norm, "/opt/", 5) ||
+			!strcmp(p.norm, "/bin") || !strcmp(p.norm, "/sbin") ||
+			!strncmp(p.norm, "/snap/", 6) || !strncmp(p.norm, "/nix/", 5)));
 		bool tools = p.zone == ZONE_INSIDE && p.norm &&
 			(strstr(p.norm, "/bin") || strstr(p.norm, "/.venv/") ||
 			strstr(p.norm, "/node_modules/.bin"));
@@ -94,6 +97,8 @@ rule_env(struct walk *w, const char *name, const struct gate_field *value,
 	    value->len > 0) || strcmp(name, "GIT_SSL_NO_VERIFY") == 0)
 		walk_ask(w, GATE_CLASS_CODE, "environment that runs code",
 			"%s changes what later programs load or run", name);
+	else if (strncmp(name, "GIT_TRACE", 9) == 0 && value->s[0] == '/')
+		path_check_write(w, value, "writes");
 	else if (names_program(name) && !harmless_program(value->s))
 		walk_ask(w, GATE_CLASS_CODE, "environment that runs code",
 			"%s names a program that others start (%s)", name, value->s);
@@ -181,7 +186,8 @@ rule_run_script(struct walk *w, struct gate_cmd *c, const struct gate_field *f)
 		walk_ask_severe(w, GATE_CLASS_CODE, f->flags & FIELD_FETCHED ?
 			"remote script via process substitution" :
 			"code that can't be read", "it runs what a command prints");
-	else if (f->flags & FIELD_ANY)
+	else if (f->flags & (FIELD_ANY | FIELD_GLOB) ||
+	    ((f->flags & FIELD_NAME) && (f->flags & FIELD_DATA)))
 		walk_ask(w, GATE_CLASS_CODE, "code that can't be read",
 			"which script runs (%s) is only known at run time", f->s);
 	else if (strncmp(f->s, "/dev/", 5) == 0 || strncmp(f->s, "/proc/", 6) == 0)
@@ -357,7 +363,7 @@ const struct gate_kind kinds_shell[] = {
 	{ "trap", rule_trap, NULL },
 	{ "alias", rule_alias, NULL },
 	{ "unalias", rule_set, NULL },
-	{ "cd chdir", rule_cd, NULL },
+	{ "cd chdir pushd", rule_cd, NULL },
 	{ "set", rule_set, NULL },
 	{ "read", rule_read_names, "a:d:i:n:N:p:t:u:" },
 	{ "mapfile readarray", rule_read_names, "d:n:O:s:u:C:c:" },

@@ -79,7 +79,7 @@ const struct gate_kind kinds_system[] = {
 	  rule_unless,
 	  "--display --list --query --get-selections|files|change of system "
 	  "settings|changes the system's settings" },
-	{ "hostnamectl timedatectl localectl loginctl networkctl busctl", rule_unless,
+	{ "hostnamectl timedatectl localectl loginctl networkctl", rule_unless,
 	  "- status show list list-sessions list-users list-timezones "
 	  "show-session|files|change of system settings|changes the system's "
 	  "settings" },

@@ -303,7 +303,7 @@ rule_split(struct walk *w, struct gate_cmd *c, const char *arg)
 	opts_init(&o, c, arg, "filter output additional-suffix prefix bytes lines");
 	while ((k = opts_next(&o)) != OPT_END) {
 		if (k == OPT_LONG && opts_long(&o, "filter", 2))
-			walk_text(w, o.val_field.s, o.val_field.len, &c->in, &c->out);
+			ask_runs(w, c->name, o.val ? o.val : "a filter");
 		else if (k == 'o' || (k == OPT_LONG && opts_long(&o, "output", 3)))
 			path_check_write(w, &o.val_field, "writes");
 		else if (k == OPT_WORD && ++words == 1)
@@ -337,8 +337,8 @@ rule_editor(struct walk *w, struct gate_cmd *c, const char *arg)
 			(k == OPT_LONG && !emacs && opts_long(&o, "cmd", 3));
 		if (k == OPT_WORD && o.word->s[0] == '+')
 			code = true, o.val = o.word->s + 1;
-		else if (k == OPT_WORD)
-			path_check_read(w, o.word);
+		else if (k == OPT_WORD && strcmp(c->name, "view") != 0)
+			path_check_write(w, o.word, "edits");
 		if (k == OPT_LONG && emacs && (opts_long(&o, "eval", 2) ||
 		    opts_long(&o, "load", 2) || opts_long(&o, "execute", 2) ||
 		    opts_long(&o, "script", 2) || opts_long(&o, "funcall", 2)))
@@ -372,6 +372,13 @@ rule_format(struct walk *w, struct gate_cmd *c, const char *arg)
 	struct opts o;
 	int k;
 	opts_init(&o, c, arg, "output out-file config");
+	for (size_t i = 1; i < c->n; i++) {
+		const char *s = c->v[i].s;
+		if (strchr(s, '|') || strstr(s, "shell-escape") ||
+		    strstr(s, "-write18") || strstr(s, "-filter") ||
+		    (!strcmp(s, "-F") && !strcmp(c->name, "pandoc")))
+			ask_runs(w, c->name, s);
+	}
 	while ((k = opts_next(&o)) != OPT_END)
 		if (k == OPT_WORD)
 			path_check_write(w, o.word, "changes");

@@ -126,13 +126,17 @@ rule_envcmd(struct walk *w, struct gate_cmd *c, const char *arg)
 static void
 rule_printenv(struct walk *w, struct gate_cmd *c, const char *arg)
 {
-	(void)w;
 	(void)arg;
 	c->out.flags |= FIELD_SECRET;
-	for (size_t i = 1; i < c->n; i++)
+	for (size_t i = 1; i < c->n; i++) {
+		if (strstr(c->v[i].s, "SECRET") || strstr(c->v[i].s, "TOKEN") ||
+		    strstr(c->v[i].s, "PASSW") || strstr(c->v[i].s, "_KEY"))
+			walk_ask_severe(w, GATE_CLASS_CREDENTIALS, "credential read",
+				"it shows %s", c->v[i].s);
 		if (word_in(c->v[i].s, c->v[i].len, "PATH HOME USER SHELL PWD LANG "
 		    "TERM NODE_ENV VIRTUAL_ENV"))
 			c->out.flags &= ~(unsigned)FIELD_SECRET;
+	}
 }
 
 /* command -v only looks; exec and builtin run. exec with only redirections
@@ -326,7 +330,6 @@ rule_gdb(struct walk *w, struct gate_cmd *c, const char *arg)
 {
 	struct opts o;
 	int k;
-	bool args = false;
 	for (size_t i = 1; i < c->n; i++) {
 		const char *s = c->v[i].s;
 		bool ex = !strcmp(s, "-ex") || !strcmp(s, "--ex") ||
@@ -345,7 +348,7 @@ rule_gdb(struct walk *w, struct gate_cmd *c, const char *arg)
 			walk_ask(w, GATE_CLASS_CODE, "program run through an option",
 				"the debugger is told to do: %s", e);
 	}
-	opts_init(&o, c, arg, "args pid");
+	opts_init(&o, c, arg, "pid");
 	while ((k = opts_next(&o)) != OPT_END) {
 		if (k == 'p' || (k == OPT_LONG && opts_long(&o, "pid", 3)))
 			walk_ask(w, GATE_CLASS_FILES, "other process controlled",
@@ -353,9 +356,24 @@ rule_gdb(struct walk *w, struct gate_cmd *c, const char *arg)
 		if (k == 'x')
 			walk_ask(w, GATE_CLASS_CODE, "program run through an option",
 				"it runs a debugger script");
-		args |= k == OPT_LONG && opts_long(&o, "args", 4);
+		if (k == OPT_LONG && opts_long(&o, "args", 4)) {
+			walk_fields(w, c, o.i);
+			return;
+		}
 	}
-	(void)args;
+}
+
+static void
+rule_trace(struct walk *w, struct gate_cmd *c, const char *arg)
+{
+	struct opts o;
+	int k;
+	opts_init(&o, c, "+e:o:p:s:u:E:a:b:I:O:S:P:X:", "attach");
+	while ((k = opts_next(&o)) != OPT_END && k != OPT_WORD)
+		if (k == 'p' || (k == OPT_LONG && opts_long(&o, "attach", 3)))
+			walk_ask(w, GATE_CLASS_FILES, "other process controlled",
+				"it looks into a running process");
+	rule_peel(w, c, arg);
 }
 
 /* A server of terminals or a scheduler: the words are a command for later. */
@@ -426,7 +444,7 @@ const struct gate_kind kinds_wrap[] = {
 	  "dbus-run-session rlwrap ts faketime sem dumb-init tini catchsegv",
 	  rule_peel, "+f:o:a:n:s:e:t:|format output auto-servernum server-args" },
 	{ "stdbuf", rule_peel, "+i:o:e:|input output error" },
-	{ "strace ltrace dtruss", rule_peel,
+	{ "strace ltrace dtruss", rule_trace,
 	  "+e:o:p:s:u:E:a:b:I:O:S:P:X:|output expr trace attach" },
 	{ "valgrind heaptrack perf-record", rule_peel, "+|log-file" },
 	{ "perf", rule_peel, "+e:o:p:r:F:C:|event output|1" },
