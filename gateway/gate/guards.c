@@ -153,10 +153,31 @@ as_text(struct arena *a, const char *s)
 	return t;
 }
 
+/* Most paths match no pattern: these marks are in all that could. */
+static bool
+worth_a_look(const char *s)
+{
+	static const char *const starts[] = { "/etc", "/proc", "/dev", "/run", "/var",
+		"/lib", "/usr/lib" };
+	static const char *const marks[] = { "/.", "id_", "secret", "credential",
+		"service-account", "mcp.json", "claude.md", "agents.md", "gemini.md",
+		"gatehouse", "pip.conf", "kubeconfig", "launch", "keychain", ".key",
+		"_netrc" };
+	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
+		if (strncmp(s, starts[i], strlen(starts[i])) == 0)
+			return true;
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+		if (strcasestr(s, marks[i]))
+			return true;
+	return strpbrk(s, "\x01\x03\x04\x05") != NULL;
+}
+
 void
 guard_path(struct walk *w, struct path *p)
 {
-	if (!p->norm || p->zone == ZONE_STREAM)
+	if (!p->norm || p->zone == ZONE_STREAM || (!p->all && !worth_a_look(p->norm)))
+		return;
+	if (strlen(p->norm) > 4096)	/* no file has such a name */
 		return;
 	const char *s = as_text(w->arena, p->norm);
 	if (p->all)

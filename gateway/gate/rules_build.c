@@ -280,6 +280,12 @@ const struct gate_kind kinds_build[] = {
 	  "gettext xgettext msgmerge po4a conan vcpkg "
 	  "R-CMD luarocks-lint busted luacheck selene "
 	  "semgrep trivy grype syft gitleaks trufflehog snyk checkov tfsec tflint "
+	  "behave robot pyre pytype safety pip-audit pip-compile pipdeptree codecov "
+	  "dvc mlflow tensorboard bear include-what-you-use gn tup rush bower "
+	  "react-native expo svelte remix tailwindcss postcss htmlhint dlv air erb "
+	  "perltidy perlcritic hlint ormolu carthage emulator commitizen cz "
+	  "standard-version circleci prisma drizzle-kit flyway liquibase sqlfluff "
+	  "dbmate migrate appium allure geckodriver chromedriver nodemon "
 	  "commitlint lint-staged husky-run changeset",
 	  rule_tool, "publish deploy release upload push db:deploy set-password "
 	  "install-global gh-deploy" },

@@ -204,6 +204,7 @@ rule_lang(struct walk *w, struct gate_cmd *c, const char *arg)
 		    opts_long(&o, "experimental-loader", 14)) && o.val &&
 		    strchr(o.val, '/'))
 			rule_run_script(w, c, &o.val_field);
+		info |= k == 'S' && !strcmp(l.name, "php");	/* a server */
 		check |= (!strcmp(l.name, "node") && (k == 'c' || (k == OPT_LONG &&
 			opts_long(&o, "check", 5)))) ||
 			(!strcmp(l.name, "php") && k == 'l') ||

@@ -428,7 +428,7 @@ rule_logs(struct walk *w, struct gate_cmd *c, const char *arg)
 }
 
 const struct gate_kind kinds_plain[] = {
-	{ "true false : test [ sleep wait jobs fg bg exit return break continue "
+	{ "true false : sync test [ sleep wait jobs fg bg exit return break continue "
 	  "shift times umask ulimit help logout popd dirs getopts type "
 	  "whereis let shopt suspend caller disown yes uptime clear reset "
 	  "tput stty locale free vmstat iostat mpstat lscpu lsblk lsusb lspci "
@@ -438,6 +438,8 @@ const struct gate_kind kinds_plain[] = {
 	  "pidof pgrep ps pstree top htop btop lsof ss netstat pmap uname "
 	  "whoami id groups arch nproc seq expr bc getconf git-lfs "
 	  "sw_vers sensors acpi slabtop iotop nvidia-smi rocm-smi "
+	  "duf dust procs btm glances iftop inxi hwinfo lshw dmidecode xrandr "
+	  "glxinfo vulkaninfo tig fzf gum manpath "
 	  "compgen history pv tokei cloc scc sloccount clang-tidy cppcheck",
 	  rule_none, NULL },
 	{ "which wc shasum md5sum sha1sum sha224sum sha256sum sha384sum sha512sum "
@@ -458,7 +460,9 @@ const struct gate_kind kinds_plain[] = {
 	  "colordiff icdiff difft zless zgrep bzgrep xzgrep zmore hexyl glow mdcat "
 	  "readelf objdump nm size ldd addr2line c++filt dwarfdump otool "
 	  "identify exiftool mediainfo ffprobe pdfinfo pdfgrep csvlook csvcut "
-	  "csvstat mlr xsv aspell hunspell wdiff dwdiff colorize iconv "
+	  "csvstat csvgrep csvsort csvjson in2csv datamash gron fx pup hxselect "
+	  "catdoc antiword unrtf html2text b3sum md5 units cheat mandoc pdfimages "
+	  "mlr xsv aspell hunspell wdiff dwdiff colorize iconv "
 	  "dos2unix unix2dos cargo-tree msgcat desktop-file-validate "
 	  "zipinfo lsar rar unrar 7zr msgfmt jsonlint yamllint plutil "
 	  "shellcheck hadolint markdownlint actionlint vale codespell",

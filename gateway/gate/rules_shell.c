@@ -49,12 +49,38 @@ names_program(const char *name)
 		"BAT_PAGER AWS_PAGER PSQL_PAGER");
 }
 
+/* Values of such variables that load nothing but the project itself. */
+static bool
+harmless_value(const char *name, const char *s)
+{
+	static const char *const flags[] = { "--max-old-space-size=",
+		"--openssl-legacy-provider", "--experimental-vm-modules",
+		"--no-warnings", "--trace-warnings", "--enable-source-maps",
+		"--max-http-header-size=", "--unhandled-rejections=",
+		"--no-deprecation", "-mod=", "-race", "-count=", "-buildvcs=", "-v" };
+	if (word_in(name, strlen(name), "PYTHONPATH NODE_PATH RUBYLIB PERL5LIB"))
+		return word_in(s, strcspn(s, ":"), ". src lib app ./src ./lib .. tests");
+	if (!word_in(name, strlen(name), "NODE_OPTIONS GOFLAGS MAKEFLAGS"))
+		return false;
+	while (*s) {
+		bool known = strcmp(name, "MAKEFLAGS") == 0 && s[0] == '-' &&
+			s[1] == 'j';
+		for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+			known |= strncmp(s, flags[i], strlen(flags[i])) == 0;
+		if (!known)
+			return false;
+		s += strcspn(s, " ");
+		s += strspn(s, " ");
+	}
+	return true;
+}
+
 static bool
 harmless_program(const char *s)
 {
 	return *s == '\0' || word_in(s, strcspn(s, " "), "cat true : less more "
 		"gcc g++ cc c++ clang clang++ tcc ld ar gmake make gcc-12 gcc-13 "
-		"clang-15 clang-16 lld gold ccache ar") ;
+		"clang-15 clang-16 lld gold ccache vim vi nano emacs code none") ;
 }
 
 /* PATH is fine with the workspace's own tool directories behind or before it. */
@@ -74,7 +100,8 @@ path_value_bad(struct walk *w, const struct gate_field *v)
 		bool tools = p.zone == ZONE_INSIDE && p.norm &&
 			(strstr(p.norm, "/bin") || strstr(p.norm, "/.venv/") ||
 			strstr(p.norm, "/node_modules/.bin"));
-		if (n == 0 || (!unknown && !system && !tools) || (*s != '/' && !unknown))
+		if (n == 0 || (!unknown && !system && !tools) ||
+		    (*s != '/' && !unknown && !tools))
 			return true;
 		if (!s[n])
 			return false;
@@ -94,7 +121,7 @@ rule_env(struct walk *w, const char *name, const struct gate_field *value,
 	    !(value->flags & FIELD_ANY))
 		return;		/* the walker stops resolving instead */
 	else if ((strncmp(name, "GIT_SSL", 7) != 0 && env_runs_code(name) &&
-	    value->len > 0) || strcmp(name, "GIT_SSL_NO_VERIFY") == 0)
+	    value->len > 0 && !harmless_value(name, value->s)) || strcmp(name, "GIT_SSL_NO_VERIFY") == 0)
 		walk_ask(w, GATE_CLASS_CODE, "environment that runs code",
 			"%s changes what later programs load or run", name);
 	else if (strncmp(name, "GIT_TRACE", 9) == 0 && value->s[0] == '/')

@@ -393,6 +393,8 @@ rule_session(struct walk *w, struct gate_cmd *c, const char *arg)
 				run_string(w, c, &c->v[i]);
 		return;
 	}
+	if (c->n == 2 && (field_is(&c->v[1], "-ls") || field_is(&c->v[1], "-list")))
+		return;
 	walk_ask(w, GATE_CLASS_CODE, "command typed into another session",
 		"%s runs commands elsewhere", c->name);
 	walk_fields(w, c, at);

@@ -52,6 +52,9 @@ redir_operator(const struct sh_scan *p, struct sh_redir *r, bool *ret_tabs)
 		{ "<&", SH_DUP }, { "<", SH_IN }, { ">>", SH_APPEND },
 		{ ">|", SH_OUT }, { ">&", SH_DUP }, { ">", SH_OUT },
 	};
+	char c = scan_peek(p, 0);
+	if (c != '<' && c != '>' && !(c == '&' && scan_peek(p, 1) == '>'))
+		return 0;
 	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
 		size_t n = strlen(ops[i].text);
 		if (p->len - p->pos < n || memcmp(p->s + p->pos, ops[i].text, n) != 0)
