@@ -123,6 +123,21 @@ process_id(const struct process *p)
 	return p->id;
 }
 
+void
+cell_stop_processes(struct cell *cell, const char *text)
+{
+	struct process *p;
+
+	TAILQ_FOREACH(p, &cell->processes, entry) {
+		if (!p->tree)
+			continue;
+		p->killed = true;
+		ring_add(&p->ring, "\n", 1);
+		ring_add(&p->ring, text, strlen(text));
+		tree_kill(p->tree);
+	}
+}
+
 size_t
 cell_running(const struct cell *cell)
 {

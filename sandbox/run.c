@@ -7,6 +7,7 @@
  * Failures before the shell end in WAIT -> END.  Cancelling hands the tree to
  * the reaper (tree.c) and forgets it.
  */
+#include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -144,6 +145,8 @@ decide_code(struct run *run)
 {
 	if (run->timed_out) {
 		run->exit_code = SANDBOX_EXIT_TIMEOUT;
+	} else if (run->stopped) {
+		run->exit_code = 128 + SIGKILL;
 	} else if (run->exited && run->gb.dir_refused) {
 		run->exit_code = SANDBOX_EXIT_DIR;
 		err_set(&run->err, ERR_NOT_FOUND,
@@ -266,7 +269,7 @@ on_exited(void *arg, int wait_status, unsigned leftovers)
 	run->exited = true;
 	run->wait_status = wait_status;
 	run->leftovers = leftovers;
-	if (leftovers && !run->timed_out) {
+	if (leftovers && !run->timed_out && !run->stopped) {
 		char *text CLEANUP_FREE = mem_printf("%u process%s that the "
 		    "command left behind %s ended with it; start what must keep "
 		    "running with background: true", leftovers,
@@ -286,7 +289,7 @@ on_dead(void *arg, const struct err *err)
 	struct run *run = arg;
 
 	run->tree = NULL;
-	if (err) {
+	if (err && !run->stopped) {
 		run->err = *err;
 		run->lost = err->code == ERR_LOST && run->started &&
 		    !run->exited && !run->timed_out;
@@ -303,6 +306,16 @@ const struct proc_events run_events = {
 	on_started, on_output, on_giveback, on_exited, on_dead,
 };
 
+/* Its end is told when the tree is dead, or soon if that takes longer. */
+static void
+end_by_force(struct run *run)
+{
+	tree_kill(run->tree);
+	job_enter(run, RUN_END);
+	run->timer = loop_after(run->cell->sb->loop, DRAIN_MS, "drain",
+	    on_drained, run);
+}
+
 void
 run_timed_out(void *arg)
 {
@@ -310,8 +323,15 @@ run_timed_out(void *arg)
 
 	run->timer = NULL;
 	run->timed_out = true;
-	tree_kill(run->tree);
-	job_enter(run, RUN_END);
-	run->timer = loop_after(run->cell->sb->loop, DRAIN_MS, "drain",
-	    on_drained, run);
+	end_by_force(run);
+}
+
+void
+run_stop(struct run *run, const char *text)
+{
+	if (run->step != RUN_RUN)
+		return;
+	run->stopped = true;
+	err_set(&run->err, ERR_LIMIT, "%s", text);
+	end_by_force(run);
 }

@@ -30,7 +30,7 @@ struct run {
 	struct tree *tree;
 	struct output *output;
 	struct timer *timer;	/* deadline, then drain, then the callback */
-	bool started, exited, timed_out;
+	bool started, exited, timed_out, stopped;
 	int wait_status;
 	unsigned leftovers;
 	struct giveback gb;

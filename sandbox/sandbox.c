@@ -111,6 +111,7 @@ sandboxes_free(struct sandboxes **sbp)
 		cell_free(&cell);
 	}
 	map_done(&sb->cells);
+	loop_cancel(&sb->guard);
 	/* With a box open its backend stays: the process is ending anyway. */
 	for (size_t i = 0; i < ARRAY_LEN(sb->slots) && !alive; i++)
 		slot_stop(&sb->slots[i]);

@@ -140,12 +140,15 @@ void cell_snapshot(struct cell *cell);	/* one login shell (snapshot.c) */
 /* Called by the cell when something changed. May free the run. */
 void run_look(struct run *run);
 struct run *run_next(struct run *run);
+/* Its tree is killed and text is the reason that is given. */
+void run_stop(struct run *run, const char *text);
 
 /* Takes the tree over. id: new, static in the process. */
 struct process *process_new(struct cell *cell, struct tree *tree,
 	const char *command, size_t len, const char *cwd, int pid);
 const char *process_id(const struct process *p);
 void process_free(struct process **p);		/* abandons its tree */
+void cell_stop_processes(struct cell *cell, const char *text);
 size_t cell_running(const struct cell *cell);	/* processes that are alive */
 
 /* ---- sandboxes ----------------------------------------------------------------- */
@@ -162,6 +165,8 @@ struct sandboxes {
 	struct slot slots[2];		/* by enum sandbox_owner */
 	struct map cells;
 	bool closing;
+	struct timer *guard;	/* while anything runs: guard.c */
+	uint64_t guard_free;	/* bytes free when it started */
 	TAILQ_HEAD(, wait_op) waits;	/* probes and the closing */
 	sandbox_alarm_cb *alarm;
 	void *alarm_arg;
@@ -170,6 +175,7 @@ struct sandboxes {
 struct slot *sandboxes_slot(struct sandboxes *sb, enum sandbox_owner owner);
 /* A cell went on: looks at who waits for all of them. */
 void sandboxes_changed(struct sandboxes *sb);
+void guard_start(struct sandboxes *sb);	/* something runs now */
 void sandboxes_probed(struct sandboxes *sb);	/* a slot is proven, or is not */
 
 #endif

@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "sandbox/backend.h"
+#include "sandbox/disk.h"
 
 /* How commands behave from now on; times in ms from the step before. */
 struct fake_plan {
@@ -37,6 +38,7 @@ struct fake {
 	char last_script[65536];
 	char last_env[16384];	/* NAME=value lines */
 	unsigned pauses;
+	struct disk_space disk;	/* total 0: not known */
 };
 
 extern struct fake fake;

@@ -663,6 +663,39 @@ many_wait_and_all_are_answered(void **state)
 	}
 }
 
+static void
+a_full_disk_ends_what_eats_it(void **state)
+{
+	const uint64_t gib = 1 << 30;
+	struct ran r, ate, waits;
+
+	(void)state;
+	fake_reset();
+	make(1, 0);
+	run(&r, "warm");
+	fake.disk = (struct disk_space){ .free = 3 * gib, .total = 10 * gib };
+	fake.plan.run_ms = -1;
+	background(&r);
+	begin(&ate, "dd");
+	sim_advance(loop, 3000);
+	fake.disk.free = gib + 1;
+	sim_advance(loop, 3000);
+	assert_int_equal(ate.calls, 0);
+	fake.disk.free = gib - 1;
+	sim_advance(loop, 2500);
+	assert_int_equal(ate.calls, 1);
+	assert_int_equal(ate.code, 137);
+	assert_true(ate.started);
+	assert_non_null(strstr(ate.error, "disk is nearly full"));
+	assert_int_equal(fake.procs, 0);
+	/* Low from the start: nobody here ate it. */
+	begin(&waits, "ls");
+	sim_advance(loop, 9000);
+	assert_int_equal(waits.calls, 0);
+	op_cancel(&waits.op);
+	end();
+}
+
 int
 main(void)
 {
@@ -687,6 +720,7 @@ main(void)
 		cmocka_unit_test(time_asleep_counts_at_the_moment_of_use),
 		cmocka_unit_test(background_keeps_it_open_and_zero_means_never),
 		cmocka_unit_test(many_wait_and_all_are_answered),
+		cmocka_unit_test(a_full_disk_ends_what_eats_it),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
