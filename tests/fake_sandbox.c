@@ -6,6 +6,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "sandbox/procs.h"
 
 struct fake_sandbox fake_sandbox;
 
@@ -323,6 +324,29 @@ sandbox_processes(struct sandboxes *sb, const struct sandbox_key *key)
 	(void)sb;
 	(void)key;
 	return json_array();
+}
+
+struct json *
+procs_poll(struct sandboxes *sb, const struct sandbox_key *key, const char *id)
+{
+	(void)sb, (void)key, (void)id;
+	return NULL;
+}
+
+struct json *
+procs_log(struct sandboxes *sb, const struct sandbox_key *key, const char *id,
+    long offset, long limit)
+{
+	(void)sb, (void)key, (void)id, (void)offset, (void)limit;
+	return NULL;
+}
+
+int
+procs_kill(struct sandboxes *sb, const struct sandbox_key *key, const char *id,
+    struct err *err)
+{
+	(void)sb, (void)key;
+	return err_set(err, ERR_NOT_FOUND, "there is no process %s", id);
 }
 
 void
