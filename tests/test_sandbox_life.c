@@ -1,0 +1,295 @@
+/* What persists between commands, background, idle, the disk. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "tests/sandbox_sim.h"
+
+static void
+give(const char *text, size_t len)
+{
+	fake.plan.giveback = text;
+	fake.plan.giveback_len = len;
+}
+
+static void
+what_is_given_back_is_what_comes_next(void **state)
+{
+	struct ran r;
+
+	(void)state;
+	fake_reset();
+	make(1, 0);
+	run(&r, "warm");
+#define GIVE(s) give(s, sizeof(s) - 1)
+	GIVE("P/srv/x\n\0Edeclare -x A=\"b\"\ndeclare -x PATH=\"/evil\"\n\0.");
+	run(&r, "one");
+	assert_string_equal(r.cwd, "/srv/x");
+	fake.plan.giveback = NULL;
+	run(&r, "two");		/* the record had no end: nothing was kept */
+	assert_null(strstr(fake.last_script, "/srv/x"));
+	assert_null(strstr(fake.last_env, "\nA=b\n"));
+	GIVE("P/srv/x\n\0Edeclare -x A=\"b\"\ndeclare -x PATH=\"/evil\"\n\0.\0");
+	run(&r, "three");
+	fake.plan.giveback = NULL;
+	run(&r, "four");
+	assert_non_null(strstr(fake.last_script, "cd -- '/srv/x'"));
+	assert_non_null(strstr(fake.last_env, "\nA=b\n"));
+	assert_null(strstr(fake.last_env, "evil"));
+	GIVE("D\0P/workspace\n\0E\0.\0");
+	run(&r, "five");
+	assert_non_null(strstr(r.note, "/srv/x no longer exists"));
+	fake.plan.giveback = NULL;
+	sandbox_reset(sb, &key);
+	run(&r, "six");
+	assert_null(strstr(fake.last_env, "\nA=b\n"));
+	GIVE("X\0");
+	run(&r, "seven");
+	assert_int_equal(r.code, SANDBOX_EXIT_DIR);
+	assert_false(r.started);
+#undef GIVE
+	fake.plan.giveback = NULL;
+	end();
+}
+
+static void
+a_cancelled_command_gives_nothing_back(void **state)
+{
+	static const char given[] = "P/evil\n\0E\0.\0";
+	struct ran r;
+
+	(void)state;
+	fake_reset();
+	make(1, 0);
+	run(&r, "warm");
+	give(given, sizeof(given) - 1);
+	begin(&r, "one");
+	sim_advance(loop, 2);
+	op_cancel(&r.op);
+	sim_advance(loop, 1000);
+	fake.plan.giveback = NULL;
+	run(&r, "two");
+	assert_null(strstr(fake.last_script, "/evil"));
+	end();
+}
+
+/* ---- background, idle ---------------------------------------------------------------- */
+
+static void
+background(struct ran *r)
+{
+	struct sandbox_cmd cmd = { .command = "serve", .command_len = 5,
+		.background = true };
+
+	begin_cmd(r, &cmd);
+}
+
+static void
+background_belongs_to_the_session_once_started(void **state)
+{
+	struct ran r;
+	struct json *list;
+
+	(void)state;
+	for (msec_t ms = 0; ms < 6; ms++) {
+		fake_reset();
+		make(1, 0);
+		run(&r, "warm");
+		fake.plan.run_ms = -1;
+		background(&r);
+		sim_advance(loop, ms);
+		bool told = r.calls;
+		op_cancel(&r.op);
+		sim_advance(loop, 100);
+		list = sandbox_processes(sb, &key);
+		assert_int_equal(json_len(list), told);
+		assert_int_equal(fake.procs, told);
+		if (told)
+			assert_string_equal(json_get_str(json_at(list, 0),
+			    "session_id", ""), r.process);
+		json_free(&list);
+		sandbox_end_processes(sb, &key);
+		sim_advance(loop, 100);
+		assert_int_equal(fake.procs, 0);
+		end();
+	}
+}
+
+static void
+background_processes_are_bounded(void **state)
+{
+	struct ran r;
+	struct json *list;
+
+	(void)state;
+	fake_reset();
+	make(1, 0);
+	run(&r, "warm");
+	for (int i = 0; i < 70; i++) {	/* ended ones make room */
+		background(&r);
+		sim_advance(loop, 100);
+		assert_int_equal(r.code, 0);
+	}
+	list = sandbox_processes(sb, &key);
+	assert_int_equal(json_len(list), 64);
+	json_free(&list);
+	fake.plan.run_ms = -1;
+	for (int i = 0; i < 64; i++) {
+		background(&r);
+		sim_advance(loop, 100);
+		assert_int_equal(r.code, 0);
+	}
+	background(&r);
+	sim_advance(loop, 100);
+	assert_int_equal(r.code, SANDBOX_EXIT_REFUSED);
+	end();
+}
+
+static void
+idle_it_is_closed_and_its_things_stay(void **state)
+{
+	static const char given[] = "P/srv\n\0Eexport A='b'\n\0.\0";
+	struct ran r;
+
+	(void)state;
+	fake_reset();
+	make(1, 60000);
+	give(given, sizeof(given) - 1);
+	run(&r, "one");
+	fake.plan.giveback = NULL;
+	sim_advance(loop, 58000);
+	assert_int_equal(fake.boxes, 1);
+	sim_advance(loop, 62000);
+	assert_int_equal(fake.boxes, 0);
+	run(&r, "two");
+	assert_int_equal(fake.opens, 2);
+	assert_int_equal(fake.spawns, 3);	/* no second snapshot */
+	assert_non_null(strstr(fake.last_env, "\nA=b\n"));
+	assert_non_null(strstr(fake.last_script, "cd -- '/srv'"));
+	end();
+}
+
+static void
+time_asleep_counts_at_the_moment_of_use(void **state)
+{
+	struct ran r;
+
+	(void)state;
+	fake_reset();
+	make(1, 60000);
+	run(&r, "one");
+	sim_suspend(loop, 3600000);
+	run(&r, "two");
+	assert_int_equal(r.code, 0);
+	assert_int_equal(fake.closes, 1);
+	assert_int_equal(fake.opens, 2);
+	end();
+}
+
+static void
+background_keeps_it_open_and_zero_means_never(void **state)
+{
+	struct ran r;
+
+	(void)state;
+	fake_reset();
+	make(1, 60000);
+	run(&r, "one");
+	fake.plan.run_ms = -1;
+	background(&r);
+	sim_advance(loop, 600000);
+	assert_int_equal(fake.boxes, 1);
+	fake.plan.run_ms = 1;
+	sim_suspend(loop, 600000);
+	run(&r, "two");
+	assert_int_equal(fake.procs, 1);
+	assert_int_equal(fake.opens, 1);
+	sandbox_end_processes(sb, &key);
+	sim_advance(loop, 130000);
+	assert_int_equal(fake.boxes, 0);
+	end();
+	fake_reset();
+	make(1, 0);
+	run(&r, "one");
+	sim_advance(loop, 100000000);
+	assert_int_equal(fake.boxes, 1);
+	end();
+}
+
+static void
+many_wait_and_all_are_answered(void **state)
+{
+	struct ran r[64], over;
+
+	(void)state;
+	for (uint64_t seed = 1; seed < 6; seed++) {
+		fake_reset();
+		make(seed, 0);
+		for (size_t i = 0; i < ARRAY_LEN(r); i++)
+			begin(&r[i], "echo");
+		begin(&over, "echo");
+		for (size_t i = 0; i < ARRAY_LEN(r); i += 3)
+			op_cancel(&r[i].op);
+		sim_advance(loop, 1000);
+		for (size_t i = 0; i < ARRAY_LEN(r); i++)
+			assert_int_equal(r[i].calls, i % 3 != 0);
+		assert_int_equal(over.code, SANDBOX_EXIT_REFUSED);
+		assert_int_equal(fake.opens, 1);
+		end();
+	}
+}
+
+static void
+a_full_disk_ends_what_eats_it(void **state)
+{
+	const uint64_t gib = 1 << 30;
+	struct ran r, ate, waits;
+
+	(void)state;
+	fake_reset();
+	make(1, 0);
+	run(&r, "warm");
+	fake.disk = (struct disk_space){ .free = 3 * gib, .total = 10 * gib };
+	fake.plan.run_ms = -1;
+	background(&r);
+	begin(&ate, "dd");
+	sim_advance(loop, 3000);
+	fake.disk.free = gib + 1;
+	sim_advance(loop, 3000);
+	assert_int_equal(ate.calls, 0);
+	fake.disk.free = gib - 1;
+	sim_advance(loop, 2500);
+	assert_int_equal(ate.calls, 1);
+	assert_int_equal(ate.code, 137);
+	assert_true(ate.started);
+	assert_non_null(strstr(ate.error, "disk is nearly full"));
+	assert_int_equal(fake.procs, 0);
+	/* Low from the start: nobody here ate it. */
+	begin(&waits, "ls");
+	sim_advance(loop, 9000);
+	assert_int_equal(waits.calls, 0);
+	op_cancel(&waits.op);
+	end();
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_given_back_is_what_comes_next),
+		cmocka_unit_test(a_cancelled_command_gives_nothing_back),
+		cmocka_unit_test(background_belongs_to_the_session_once_started),
+		cmocka_unit_test(background_processes_are_bounded),
+		cmocka_unit_test(idle_it_is_closed_and_its_things_stay),
+		cmocka_unit_test(time_asleep_counts_at_the_moment_of_use),
+		cmocka_unit_test(background_keeps_it_open_and_zero_means_never),
+		cmocka_unit_test(many_wait_and_all_are_answered),
+		cmocka_unit_test(a_full_disk_ends_what_eats_it),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
