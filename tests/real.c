@@ -24,6 +24,12 @@ on_gone(void *arg, const struct err *err)
 }
 
 void
+real_attach(struct real *real)
+{
+	launcher_attach(real->launcher, real->loop, on_gone, real);
+}
+
+void
 real_setup(struct real *real)
 {
 	struct err err = { ERR_NONE, "" };
@@ -35,7 +41,7 @@ real_setup(struct real *real)
 	if (!real->launcher)
 		fail_msg("%s", err.text);
 	real->loop = loop_new();
-	launcher_attach(real->launcher, real->loop, on_gone, real);
+	real_attach(real);
 }
 
 void

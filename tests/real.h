@@ -19,6 +19,7 @@ struct real {
 };
 
 void real_setup(struct real *real);
+void real_attach(struct real *real);	/* after another launcher_start() */
 void real_teardown(struct real *real);
 /* Turns the loop until *flag, at most 20 s; false if that passed. */
 bool real_until(struct real *real, const bool *flag);

@@ -5,11 +5,12 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -441,6 +442,77 @@ as_root_commands_run_as_the_written_user_and_may_reopen_their_output(void **stat
 	real_teardown(&real);
 }
 
+static unsigned
+count_entries(const char *path)
+{
+	DIR *dir = opendir(path);
+	unsigned count = 0;
+
+	while (dir && readdir(dir))
+		count++;
+	if (dir)
+		closedir(dir);
+	return count;
+}
+
+static void
+the_launcher_has_no_environment_and_none_of_our_descriptors(void **state)
+{
+	struct real real;
+	char text[64];
+
+	(void)state;
+	setenv("CANARY_API_KEY", "zzz", 1);
+	/* Not close-on-exec, as a careless library might leave one. */
+	int careless = open("/etc/hostname", O_RDONLY);
+	real_setup(&real);
+	unsetenv("CANARY_API_KEY");
+	assert_int_equal(launcher_allow_local(real.launcher, NULL, NULL), 0);
+	struct run run;
+	start(&real, &run, "true", "x", false, NULL, 0);
+	assert_true(real_until(&real, &run.dead));
+	CLEANUP_FREE char *environ = mem_printf("/proc/%d/environ",
+		(int)launcher_pid(real.launcher));
+	CLEANUP_FREE char *fds = mem_printf("/proc/%d/fd",
+		(int)launcher_pid(real.launcher));
+	int fd = open(environ, O_RDONLY | O_CLOEXEC);
+	if (geteuid() == 0) {
+		assert_int_equal(read(fd, text, sizeof(text)), 0);
+		/* . .. 0 1 2, channel, signals, two ends of the life pipe */
+		assert_int_equal(count_entries(fds), 9);
+		close(fd);
+	} else {
+		/* Not even we may look: it is not dumpable. */
+		assert_int_equal(fd, -1);
+		assert_int_equal(count_entries(fds), 0);
+	}
+	close(careless);
+	real_teardown(&real);
+}
+
+static void
+a_helper_of_another_version_is_named_as_such(void **state)
+{
+	struct real *real = *state;
+	char path[] = "/tmp/ghhelper-XXXXXX";
+	int fd = mkstemp(path);
+	struct real other = { .loop = real->loop };
+	struct err err = { ERR_NONE, "" };
+
+	assert_true(fd >= 0 && write(fd, "#!/bin/sh\nexit 4\n", 17) == 17 &&
+		fchmod(fd, 0755) == 0);
+	close(fd);
+	other.launcher = launcher_start(path, &err);
+	assert_non_null(other.launcher);
+	real_attach(&other);
+	assert_true(real_until(&other, &other.gone));
+	assert_non_null(strstr(other.gone_text, "another version"));
+	launcher_free(&other.launcher);
+	unlink(path);
+	assert_null(launcher_start("/nonexistent/helper", &err));
+	assert_non_null(strstr(err.text, "/nonexistent/helper"));
+}
+
 int
 main(void)
 {
@@ -460,6 +532,8 @@ main(void)
 		REAL(kill_9_of_a_keeper_leaves_nothing_and_is_not_called_confirmed),
 		REAL(nothing_can_be_permitted_after_the_first_act),
 		REAL(a_user_that_was_not_permitted_is_refused),
+		cmocka_unit_test(the_launcher_has_no_environment_and_none_of_our_descriptors),
+		REAL(a_helper_of_another_version_is_named_as_such),
 		cmocka_unit_test(as_root_commands_run_as_the_written_user_and_may_reopen_their_output),
 	};
 
