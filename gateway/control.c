@@ -169,9 +169,11 @@ act_command(const struct control_env *env, const struct control *c)
 		return session_status(env->sessions, c->session_key,
 		    c->origin.platform);
 	case COMMAND_STOP:
-		return session_stop(env->sessions, c->session_key);
+		return session_stop(env->sessions, c->session_key,
+		    c->origin.platform);
 	case COMMAND_NEW:
-		return session_reset(env->sessions, c->session_key);
+		return session_reset(env->sessions, c->session_key,
+		    c->origin.platform);
 	case COMMAND_APPROVE:
 		return act_decide(env, c, GATE_ANSWER_YES);
 	case COMMAND_DENY:

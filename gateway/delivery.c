@@ -7,7 +7,7 @@
 
 #define GIVE_UP_MS (24 * 3600 * 1000LL)
 #define LIGHT_MAX 32		/* waiting light sends of one chat */
-
+#define REPEATS_MAX 3
 
 struct delivery *
 delivery_new(struct loop *loop, struct store *store,
@@ -41,6 +41,8 @@ chat_free(struct chat *chat)
 	op_cancel(&chat->waiting);
 	loop_cancel(&chat->timer);
 	outrow_free(&chat->row);
+	mem_free(chat->mark_id);
+	mem_free(chat->mark_why);
 	while (!TAILQ_EMPTY(&chat->lights))
 		chat_light_free(chat, TAILQ_FIRST(&chat->lights));
 	mem_free(chat->key);
@@ -142,6 +144,38 @@ delivery_notice(struct delivery *d, const struct place *to, const char *text,
 	chat->nlights++;
 	if (chat->step == CHAT_IDLE)
 		chat_next(chat);
+}
+
+bool
+delivery_repeat(struct delivery *d, const struct place *to, int64_t id)
+{
+	struct chat *chat = find_chat(d, to);
+
+	if (chat->repeats >= REPEATS_MAX)
+		return false;
+	chat->repeats++;
+	store_outbox_resend(d->store, id, loop_wall(d->loop), NULL, NULL);
+	delivery_kick(d, to);
+	return true;
+}
+
+void
+delivery_unknown(struct delivery *d, const struct place *to, int64_t id,
+    const char *text)
+{
+	if (d->opts.repeat_unknown && delivery_repeat(d, to, id)) {
+		CLEANUP_FREE char *label = mem_printf("I send the answer that "
+		    "begins with \"%.60s\" again: it may be here twice.", text);
+
+		delivery_notice(d, to, label, NULL, 0);
+		return;
+	}
+	CLEANUP_FREE char *data = mem_printf("rs:%lld", (long long)id);
+	const struct button again = { "Send it again", data };
+	CLEANUP_FREE char *say = mem_printf("The answer that begins with "
+	    "\"%.60s\" may not have arrived.", text);
+
+	delivery_notice(d, to, say, &again, 1);
 }
 
 static void

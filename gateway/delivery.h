@@ -48,6 +48,14 @@ void delivery_send_row(struct delivery *d, const struct outbox_row *row);
 /* Light: in order with the rest, not recorded, dropped after unknown. */
 void delivery_notice(struct delivery *d, const struct place *to,
 	const char *text, const struct button *buttons, size_t nbuttons);
+/*
+ * A send whose end is unknown: told with a button to have it again, or sent
+ * again with a label if the operator wants that.
+ */
+void delivery_unknown(struct delivery *d, const struct place *to, int64_t id,
+	const char *text);
+/* Sends the row again unasked; false: it was tried often enough. */
+bool delivery_repeat(struct delivery *d, const struct place *to, int64_t id);
 /* All chats with waiting rows, after a start or a reconnect. */
 void delivery_kick_all(struct delivery *d);
 bool delivery_is_idle(struct delivery *d, const struct place *to);

@@ -12,6 +12,7 @@
 
 #define LIGHT_TRIES 8
 #define BACKOFF_MAX_MS 300000
+#define MARK_AGAIN_MS 5000
 #define WAIT_LOOK_MS 60000	/* rows due later than this are looked at again */
 
 static void on_taken(void *arg, const struct outbox_row *rows, size_t n,
@@ -207,16 +208,34 @@ chat_send(struct chat *chat)
 }
 
 static void
+write_mark(void *arg)
+{
+	struct chat *chat = arg;
+	struct delivery *d = chat->d;
+
+	chat->timer = NULL;
+	chat->waiting = store_outbox_mark(d->store, chat->row->row.id,
+	    chat->mark, chat->mark_id, chat->mark_not_before, chat->mark_why,
+	    loop_wall(d->loop), on_marked, chat);
+}
+
+static void
 chat_mark(struct chat *chat, const char *state, const char *msg_id,
     msec_t not_before, const char *why)
 {
 	struct delivery *d = chat->d;
 
 	chat_enter(chat, CHAT_MARK);
+	mem_free(chat->mark_id);
+	mem_free(chat->mark_why);
+	chat->mark = state;
+	chat->mark_id = mem_str(msg_id);
+	chat->mark_why = mem_str(why);
+	chat->mark_not_before = not_before;
+	write_mark(chat);
 	if (strcmp(state, "waiting") != 0)
-		d->host.settled(d->host.arg, &chat->row->row, state, why);
-	chat->waiting = store_outbox_mark(d->store, chat->row->row.id, state,
-	    msg_id, not_before, why, loop_wall(d->loop), on_marked, chat);
+		d->host.settled(d->host.arg, &chat->row->row, state,
+		    chat->mark_why);
 }
 
 /* A clear "not done" that may pass: the row goes back, the chat waits. */
@@ -260,6 +279,7 @@ on_sent(void *arg, const struct send_result *res)
 	chat->waiting = NULL;
 	if (res->outcome == SEND_YES) {
 		chat->failures = 0;
+		chat->repeats = 0;
 		chat_mark(chat, "delivered", res->msg_id, 0, "");
 		return;
 	}
@@ -302,11 +322,21 @@ on_marked(void *arg, const struct err *err)
 {
 	struct chat *chat = arg;
 
+	bool repeated = strcmp(chat->mark, "unknown") == 0 && chat->repeats > 0;
+
 	chat->waiting = NULL;
 	if (err)
 		log_error("delivery", NULL, "chat=%s outcome not recorded: %s",
 		    chat->key, err->text);
+	if (err && err->code != ERR_NOT_FOUND) {	/* it would rest "sending" */
+		chat->timer = loop_after(chat->d->loop, MARK_AGAIN_MS,
+		    "delivery mark", write_mark, chat);
+		return;
+	}
 	outrow_free(&chat->row);
 	chat->again = true;
-	chat_next(chat);
+	if (repeated)
+		chat_wait(chat, backoff(chat));
+	else
+		chat_next(chat);
 }

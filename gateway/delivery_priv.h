@@ -25,7 +25,11 @@ struct chat {
 	struct op *waiting;
 	struct timer *timer;
 	struct outrow *row;	/* SEND and MARK: the row under way */
+	const char *mark;	/* MARK: the row's new state, written until it is */
+	char *mark_id, *mark_why;
+	msec_t mark_not_before;
 	unsigned failures;	/* in a row; sets the back-off */
+	unsigned repeats;	/* of unknown sends since one was confirmed */
 	TAILQ_HEAD(, light) lights;
 	size_t nlights;
 };

@@ -89,34 +89,34 @@ gateway_gate_host(struct gateway *gw)
 
 /* ---- delivery ---------------------------------------------------------------- */
 
-/* "It may not have arrived", with a button to send it again. */
 static void
-say_unknown(struct gateway *gw, const struct place *to, int64_t id,
-    const char *text)
+prompt_failed(struct gateway *gw, const struct outbox_row *row, const char *why)
 {
-	CLEANUP_FREE char *data = mem_printf("rs:%lld", (long long)id);
-	const struct button again = { "Send it again", data };
-	CLEANUP_FREE char *say = mem_printf("The answer that begins with "
-	    "\"%.60s\" may not have arrived.", text);
+	if (!row->chunk.buttons)
+		return;
+	CLEANUP_JSON struct json *buttons = json_parse(row->chunk.buttons,
+	    strlen(row->chunk.buttons), NULL);
+	const char *data = json_str(json_at(json_at(buttons, 0), 1));
+	const char *id = data ? strrchr(data, ':') : NULL;
 
-	delivery_notice(gw->delivery, to, say, &again, 1);
+	if (id)
+		gate_prompt_failed(gw->gate, id + 1, why);
 }
 
 static void
 row_unknown(struct gateway *gw, const struct outbox_row *row,
-    const struct place *to)
+    const struct place *to, const char *why)
 {
 	switch (row->chunk.kind) {
 	case OUT_PROMPT:	/* both carry the same request id (rules 2.3) */
-		store_outbox_resend(gw->opts.store, row->id,
-		    loop_wall(gw->opts.loop), NULL, NULL);
-		delivery_kick(gw->delivery, to);
+		if (!delivery_repeat(gw->delivery, to, row->id))
+			prompt_failed(gw, row, why);
 		break;
 	case OUT_PREVIEW:
 		break;
 	case OUT_FINAL:
 	case OUT_REPORT:
-		say_unknown(gw, to, row->id, row->chunk.text);
+		delivery_unknown(gw->delivery, to, row->id, row->chunk.text);
 		break;
 	}
 }
@@ -125,14 +125,8 @@ static void
 row_refused(struct gateway *gw, const struct outbox_row *row,
     const struct place *to, const char *why)
 {
-	if (row->chunk.kind == OUT_PROMPT && row->chunk.buttons) {
-		CLEANUP_JSON struct json *buttons = json_parse(
-		    row->chunk.buttons, strlen(row->chunk.buttons), NULL);
-		const char *data = json_str(json_at(json_at(buttons, 0), 1));
-		const char *id = data ? strrchr(data, ':') : NULL;
-
-		if (id)
-			gate_prompt_failed(gw->gate, id + 1, why);
+	if (row->chunk.kind == OUT_PROMPT) {
+		prompt_failed(gw, row, why);
 		return;
 	}
 	/* The next request to the model must know that nobody read it. */
@@ -160,7 +154,7 @@ delivery_settled(void *arg, const struct outbox_row *row, const char *state,
 		row->chunk.chat_id, row->chunk.thread_id };
 
 	if (strcmp(state, "unknown") == 0)
-		row_unknown(gw, row, &to);
+		row_unknown(gw, row, &to, why);
 	else if (strcmp(state, "refused") == 0)
 		row_refused(gw, row, &to, why);
 }
@@ -169,9 +163,11 @@ static void
 delivery_migrated(void *arg, const char *platform, const char *old_id,
     const char *new_id)
 {
-	(void)arg;
-	log_info("gateway", NULL, "platform=%s chat %s is now %s; if an allow "
+	struct gateway *gw = arg;
+
+	log_warn("gateway", NULL, "platform=%s chat %s is now %s; if an allow "
 	    "list names the old id, change it", platform, old_id, new_id);
+	sessions_moved(gw->sessions, old_id, new_id);
 }
 
 struct delivery_host

@@ -40,14 +40,11 @@ say_unknown_sends(struct recover *r, const struct json *result)
 
 	for (const struct json *row = json_first(list); row; row = json_next(row)) {
 		struct place to = place_of(row);
-		CLEANUP_FREE char *data = mem_printf("rs:%lld",
-		    (long long)json_get_int(row, "id", 0));
-		const struct button again = { "Send it again", data };
-		CLEANUP_FREE char *say = mem_printf("I was restarted while I "
-		    "sent the answer that begins with \"%.60s\": it may not "
-		    "have arrived.", json_get_str(row, "text", ""));
 
-		delivery_notice(r->env.delivery, &to, say, &again, 1);
+		if (json_get_int(row, "kind", OUT_FINAL) == OUT_PROMPT)
+			continue;	/* that question has expired */
+		delivery_unknown(r->env.delivery, &to,
+		    json_get_int(row, "id", 0), json_get_str(row, "text", ""));
 	}
 }
 

@@ -50,6 +50,32 @@ route_session_key(const struct route_opts *opts, const struct msg *msg)
 	return buf_take(&b);
 }
 
+char *
+route_key_moved(const char *key, const char *old_id, const char *new_id)
+{
+	struct buf CLEANUP_BUF was;
+	struct buf CLEANUP_BUF now;
+	struct buf b;
+
+	buf_init(&was, 4096);
+	buf_init(&now, 4096);
+	buf_init(&b, 8192);
+	add_id(&was, old_id);
+	add_id(&now, new_id);
+	for (const char *at = key; ; at++) {
+		size_t len = strcspn(at, ":");
+
+		if (len == was.len && memcmp(at, was.data, len) == 0)
+			buf_add(&b, now.data, now.len);
+		else
+			buf_add(&b, at, len);
+		at += len;
+		if (*at == '\0')
+			return buf_take(&b);
+		buf_add_char(&b, ':');
+	}
+}
+
 void
 origin_from_msg(struct origin *o, const struct route_opts *opts,
     const struct msg *msg)

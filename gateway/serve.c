@@ -118,9 +118,9 @@ on_health(void *arg)
 	    on_health, sv);
 	if (!health.dead)
 		return;
+	/* A clean end would wait for the store; the launcher ends the commands. */
 	log_error("store", NULL, "%s: exit 75", health.why);
-	sv->exit_code = CLI_TEMPFAIL;
-	loop_stop(sv->parts.loop);
+	_exit(CLI_TEMPFAIL);
 }
 
 /* Is there anything to serve?  -1: yes. */

@@ -30,6 +30,7 @@ sessions_new(const struct session_env *env)
 
 	all->env = *env;
 	map_init(&all->map);
+	map_init(&all->moved);
 	return all;
 }
 
@@ -42,6 +43,8 @@ session_free(struct session *s)
 	typing_stop(&s->typing);
 	chunks_done(&s->chunks);
 	origin_done(&s->origin);
+	if (s->has_next)
+		origin_done(&s->next);
 	mem_free(s->key);
 	mem_free(s->scope);
 	mem_free(s->system);
@@ -60,14 +63,20 @@ sessions_free(struct sessions **allp)
 	while (map_next(&all->map, &it, NULL, &s))
 		session_free(s);
 	map_done(&all->map);
+	it = 0;
+	while (map_next(&all->moved, &it, NULL, &s))
+		mem_free(s);
+	map_done(&all->moved);
 	mem_free(all);
 }
 
 struct session *
 session_get(struct sessions *all, const char *key)
 {
-	struct session *s = map_get(&all->map, key);
+	struct session *s;
 
+	key = sessions_key(all, key);
+	s = map_get(&all->map, key);
 	if (s)
 		return s;
 	s = mem_alloc(sizeof(*s));
@@ -78,47 +87,104 @@ session_get(struct sessions *all, const char *key)
 	return s;
 }
 
+static void
+origin_set(struct origin *to, bool *set, const struct origin *from)
+{
+	CLEANUP_JSON struct json *copy = origin_json(from);
+
+	if (*set)
+		origin_done(to);
+	origin_from_json(to, copy);
+	*set = true;
+}
+
 void
 session_know(struct session *s, const struct origin *origin)
 {
-	if (s->known)
-		origin_done(&s->origin);
-	CLEANUP_JSON struct json *copy = origin_json(origin);
-
-	origin_from_json(&s->origin, copy);
-	s->known = true;
+	origin_set(&s->origin, &s->known, origin);
+	if (s->has_next)
+		origin_done(&s->next);
+	s->has_next = false;
 }
 
 /* ---- planning ------------------------------------------------------------- */
+
+/* Who waits for his turn is not to cut what is going out now either. */
+static bool
+is_busy(const struct session *s)
+{
+	struct place to = { s->origin.platform, s->origin.account,
+		s->origin.chat_id, s->origin.thread_id };
+
+	return s->run || s->planned || s->claiming ||
+	    (s->all->env.busy == BUSY_QUEUE && s->known &&
+	    !delivery_is_idle(s->all->env.delivery, &to));
+}
+
+static bool
+may_run(const struct session *s, const struct msg *msg, bool joined)
+{
+	bool addressed = msg->chat_type == CHAT_DM || !s->known ||
+	    !s->origin.shared || msg->mentions_bot || msg->reply_to_bot;
+
+	return !s->all->draining && (!is_busy(s) || (addressed &&
+	    s->all->env.busy == BUSY_INTERRUPT &&
+	    (s->cancelled < CANCELLED_MAX || joined)));
+}
+
+static void
+plan_text(struct session *s, const struct msg *msg, struct session_plan *plan)
+{
+	msec_t now = loop_now(s->all->env.loop);
+	bool is_long = msg->kind == MSG_TEXT && msg->text_units >= HOLD_UNITS;
+
+	plan->hold_ms = is_long ? HOLD_MS : 0;
+	plan->glue = msg->kind == MSG_TEXT && s->last_long &&
+	    now - s->last_text <= GLUE_MS;
+	s->last_text = now;
+	s->last_long = is_long;
+}
 
 struct session_plan
 session_plan(struct sessions *all, const char *key, const struct msg *msg)
 {
 	struct session *s = session_get(all, key);
-	msec_t now = loop_now(all->env.loop);
-	bool busy = s->run || s->planned || s->claiming;
-	bool addressed = msg->chat_type == CHAT_DM || !s->known ||
-	    !s->origin.shared || msg->mentions_bot || msg->reply_to_bot;
 	struct session_plan plan = {
-		.joined = now - s->last_text <= JOIN_MS,
-		.hold_ms = msg->text_units >= HOLD_UNITS ? HOLD_MS : 0,
-		.glue = s->last_units >= HOLD_UNITS &&
-		    now - s->last_text <= GLUE_MS,
+		.joined = loop_now(all->env.loop) - s->last_text <= JOIN_MS,
 	};
 
-	plan.run = !all->draining && (!busy || (addressed &&
-	    all->env.busy == BUSY_INTERRUPT &&
-	    (s->cancelled < CANCELLED_MAX || plan.joined)));
+	plan.run = may_run(s, msg, plan.joined);
 	if (!plan.run && !all->draining && !s->told_queued &&
 	    s->cancelled >= CANCELLED_MAX) {
 		s->told_queued = true;
 		plan.say_queued = true;
 	}
-	s->last_text = now;
-	s->last_units = msg->text_units;
+	plan_text(s, msg, &plan);
 	s->planned++;
 	loop_cancel(&s->timer);
 	return plan;
+}
+
+void
+session_plan_join(struct sessions *all, const char *key, const struct msg *msg,
+    struct session_plan *plan)
+{
+	struct session *s = session_get(all, key);
+
+	plan->run = plan->run || may_run(s, msg, plan->joined);
+	plan_text(s, msg, plan);
+}
+
+/* Was it stopped before its commit was known? */
+static bool
+plan_end(struct session *s)
+{
+	REQUIRE(s->planned > 0);
+	s->planned--;
+	if (s->voided == 0)
+		return false;
+	s->voided--;
+	return true;
 }
 
 void
@@ -126,8 +192,7 @@ session_failed(struct sessions *all, const char *key)
 {
 	struct session *s = session_get(all, key);
 
-	REQUIRE(s->planned > 0);
-	s->planned--;
+	plan_end(s);
 	session_settle(s);
 }
 
@@ -249,11 +314,18 @@ session_accepted(struct sessions *all, const char *key,
 {
 	struct session *s = session_get(all, key);
 
-	REQUIRE(s->planned > 0);
-	s->planned--;
+	if (plan_end(s)) {
+		store_stop(all->env.store, key, loop_wall(all->env.loop), NULL,
+		    NULL);
+		session_settle(s);
+		return;
+	}
 	if (!claim->claimed) {
-		if (!plan->run && claim->set_size > 0)
+		if (!plan->run && claim->set_size > 0) {
 			s->queued = true;
+			s->hold_ms = plan->hold_ms;
+			origin_set(&s->next, &s->has_next, origin);
+		}
 		session_settle(s);
 		return;
 	}
@@ -269,12 +341,14 @@ session_accepted(struct sessions *all, const char *key,
 }
 
 static void
-say_lost(struct session *s, const char *why)
+say_lost(struct session *s)
 {
+	const char *why = store_health(s->all->env.store).why;
 	struct place to = { s->origin.platform, s->origin.account,
 		s->origin.chat_id, s->origin.thread_id };
 	CLEANUP_FREE char *text = mem_printf("I could not save my answer (%s). "
-	    "Your message is kept; I will try again.", why);
+	    "Your message is kept; I will try again.", why[0] ? why :
+	    "the store failed");
 
 	delivery_notice(s->all->env.delivery, &to, text, NULL, 0);
 }
@@ -293,6 +367,7 @@ on_run_done(void *arg, const struct run_result *res)
 	case RUN_FAILED:
 		s->cancelled = 0;
 		s->told_queued = false;
+		s->told_lost = false;
 		if (s->all->env.answered)
 			s->all->env.answered(s->all->env.arg, &s->origin,
 			    res->outcome == RUN_ANSWERED);
@@ -302,8 +377,11 @@ on_run_done(void *arg, const struct run_result *res)
 	case RUN_DEAD:
 		break;
 	case RUN_STORE_LOST:
-		say_lost(s, res->err ? res->err->text : "store");
+		if (!s->told_lost)
+			say_lost(s);
+		s->told_lost = true;
 		s->queued = true;
+		s->claim_later = true;
 		break;
 	}
 	session_settle(s);
@@ -327,6 +405,7 @@ on_claim_again(void *arg)
 	struct session *s = arg;
 
 	s->timer = NULL;
+	s->claim_later = false;
 	session_settle(s);
 }
 
@@ -349,14 +428,23 @@ on_claimed(void *arg, const struct accept_result *res, const struct err *err)
 		    "be taken up, next try in %d ms: %s", s->key,
 		    RETRY_CLAIM_MS, err->text);
 		s->queued = true;
-		s->timer = loop_after(s->all->env.loop, RETRY_CLAIM_MS,
-		    "session claim", on_claim_again, s);
+		s->claim_later = true;
+		session_settle(s);
 		return;
 	}
-	if (res->claims[0].claimed && !s->run)
-		session_run(s, &res->claims[0], 0);
-	else
+	if (!res->claims[0].claimed || s->run) {
 		session_settle(s);
+		return;
+	}
+	if (s->has_next) {
+		struct origin next = s->next;
+
+		s->has_next = false;
+		session_know(s, &next);
+		origin_done(&next);
+	}
+	session_run(s, &res->claims[0], s->hold_ms);
+	s->hold_ms = 0;
 }
 
 void
@@ -365,7 +453,12 @@ session_settle(struct session *s)
 	if (s->run || s->planned || s->claiming)
 		return;
 	loop_cancel(&s->timer);
-	if (s->queued && s->known && !s->all->draining)
+	bool more = s->queued && (s->known || s->has_next) && !s->all->draining;
+
+	if (more && s->claim_later)
+		s->timer = loop_after(s->all->env.loop, RETRY_CLAIM_MS,
+		    "session claim", on_claim_again, s);
+	else if (more)
 		session_claim(s);
 	else
 		s->timer = loop_after(s->all->env.loop, KEEP_MS,

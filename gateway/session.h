@@ -57,27 +57,42 @@ struct session_plan {
 	bool run;		/* claim a run; else only join the waiting set */
 	bool joined;		/* follows its predecessor so closely that it counts as one */
 	msec_t hold_ms;
-	bool glue;		/* goes on a long paste: joined without a separator */
+	bool glue;		/* the newest text goes on a long paste: no separator */
 	bool say_queued;	/* tell the person, once, that it waits */
 };
 /* Takes the slot: each plan is followed by exactly one accepted or failed. */
 struct session_plan session_plan(struct sessions *s, const char *key,
 	const struct msg *msg);
+/* Another text of the same batch: it joins the plan, which is changed. */
+void session_plan_join(struct sessions *s, const char *key,
+	const struct msg *msg, struct session_plan *plan);
 /* The commit's answer; claim->claimed false: nothing new (duplicates). */
 void session_accepted(struct sessions *s, const char *key,
 	const struct origin *origin, const struct session_plan *plan,
 	const struct run_claim *claim);
 void session_failed(struct sessions *s, const char *key);
 
-/* /stop and /new act on memory at once, the store follows.  Sentence to say. */
-char *session_stop(struct sessions *s, const char *key);
-char *session_reset(struct sessions *s, const char *key);
+/*
+ * /stop and /new act on memory at once, the store follows.  Sentence to say.
+ * A stop also ends what is planned; a reset leaves it: it was said later.
+ */
+char *session_stop(struct sessions *s, const char *key, const char *platform);
+char *session_reset(struct sessions *s, const char *key, const char *platform);
 char *session_status(struct sessions *s, const char *key, const char *platform);
+
+/*
+ * A chat has a new id (the store was told): what is said there belongs to the
+ * session that is known by the old one.
+ */
+void sessions_moved(struct sessions *s, const char *old_id, const char *new_id);
+/* The key that a session is known by; borrowed, or key itself. */
+const char *sessions_key(const struct sessions *s, const char *key);
 
 /* One row of store_recover()'s sessions: resume, report or give up. */
 void session_recovered(struct sessions *s, const struct json *row);
 
-/* New runs are not started any more; what runs may finish. */
+/* New runs are not started any more; what runs may finish, except what waits
+ * for a person: no answer can come in any more. */
 void sessions_drain(struct sessions *s);
 /* Marks what still runs as interrupted (resumed at the next start). */
 void sessions_interrupt(struct sessions *s);

@@ -6,33 +6,35 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-static size_t
-count_processes(const struct session *s, struct json **ret_list)
-{
-	struct sandbox_key key = s->env.sandbox;
+#define MOVED_MAX 1024		/* chats that got new ids since the start */
 
-	*ret_list = key.scope ? sandbox_processes(s->all->env.sandboxes, &key) :
-	    json_array();
-	return json_len(*ret_list);
+/* Also of a session that is remembered no more: its processes may live. */
+static struct sandbox_key
+box_key(const struct session *s, const char *platform)
+{
+	return (struct sandbox_key){ s->all->env.profile, s->key,
+		session_owner(platform) };
 }
 
 char *
-session_stop(struct sessions *all, const char *key)
+session_stop(struct sessions *all, const char *key, const char *platform)
 {
 	struct session *s = session_get(all, key);
-	bool had_run = s->run != NULL;
-	CLEANUP_JSON struct json *procs = NULL;
+	struct sandbox_key box = box_key(s, platform);
+	bool had_run = s->run || s->planned || s->claiming || s->queued;
 
 	op_cancel(&s->claiming);
 	if (!session_cancel_run(s, RUN_STOP_PERSON))
 		return mem_str("Too late to stop: the answer is on its way.");
 	s->queued = false;
 	s->cancelled = 0;
-	store_stop(all->env.store, key, loop_wall(all->env.loop), NULL, NULL);
-	size_t n = count_processes(s, &procs);
+	s->voided = s->planned;
+	store_stop(all->env.store, s->key, loop_wall(all->env.loop), NULL, NULL);
+	CLEANUP_JSON struct json *procs = sandbox_processes(all->env.sandboxes,
+	    &box);
 
 	session_settle(s);
-	if (n == 0)
+	if (json_len(procs) == 0)
 		return mem_str(had_run ? "Stopped." : "Nothing was running.");
 	struct buf text;
 
@@ -46,9 +48,10 @@ session_stop(struct sessions *all, const char *key)
 }
 
 char *
-session_reset(struct sessions *all, const char *key)
+session_reset(struct sessions *all, const char *key, const char *platform)
 {
 	struct session *s = session_get(all, key);
+	struct sandbox_key box = box_key(s, platform);
 
 	op_cancel(&s->claiming);
 	if (!session_cancel_run(s, RUN_STOP_PERSON))
@@ -56,11 +59,10 @@ session_reset(struct sessions *all, const char *key)
 		    "is being saved", key);
 	s->queued = false;
 	s->cancelled = 0;
-	store_reset(all->env.store, key, loop_wall(all->env.loop), NULL, NULL);
-	if (s->env.sandbox.scope) {
-		sandbox_end_processes(all->env.sandboxes, &s->env.sandbox);
-		sandbox_reset(all->env.sandboxes, &s->env.sandbox);
-	}
+	store_reset(all->env.store, s->key, loop_wall(all->env.loop), NULL,
+	    NULL);
+	sandbox_end_processes(all->env.sandboxes, &box);
+	sandbox_reset(all->env.sandboxes, &box);
 	session_settle(s);
 	return mem_str("A new conversation begins. Files in the workspace stay; "
 	    "background processes were ended.");
@@ -69,7 +71,7 @@ session_reset(struct sessions *all, const char *key)
 char *
 session_status(struct sessions *all, const char *key, const char *platform)
 {
-	const struct session *s = map_get(&all->map, key);
+	const struct session *s = map_get(&all->map, sessions_key(all, key));
 	const struct session_env *env = &all->env;
 	struct sandbox_props props = sandbox_props(env->sandboxes,
 	    session_owner(platform));
@@ -94,6 +96,35 @@ session_status(struct sessions *all, const char *key, const char *platform)
 	return buf_take(&b);
 }
 
+/* ---- chats that move ------------------------------------------------------------- */
+
+const char *
+sessions_key(const struct sessions *all, const char *key)
+{
+	const char *known = map_get(&all->moved, key);
+
+	return known ? known : key;
+}
+
+void
+sessions_moved(struct sessions *all, const char *old_id, const char *new_id)
+{
+	size_t it = 0;
+	const char *key;
+	void *value;
+
+	if (all->moved.used >= MOVED_MAX)
+		return;
+	while (map_next(&all->map, &it, &key, &value)) {
+		CLEANUP_FREE char *now = route_key_moved(key, old_id, new_id);
+
+		if (strcmp(now, key) == 0 || map_get(&all->moved, now))
+			continue;
+		map_set(&all->moved, now, mem_str(key));
+		log_info("session", NULL, "session=%s is also %s now", key, now);
+	}
+}
+
 /* ---- start and end --------------------------------------------------------------- */
 
 void
@@ -112,7 +143,19 @@ session_recovered(struct sessions *all, const struct json *row)
 void
 sessions_drain(struct sessions *all)
 {
+	size_t it = 0;
+	const char *key;
+	void *value;
+
 	all->draining = true;
+	while (map_next(&all->map, &it, &key, &value)) {
+		struct session *s = value;
+		CLEANUP_JSON struct json *open = gate_open_requests(
+		    all->env.gate, key);
+
+		if (s->run && json_len(open) > 0)
+			session_cancel_run(s, RUN_STOP_EXIT);
+	}
 }
 
 static void
@@ -145,7 +188,7 @@ sessions_abandon(struct sessions *all)
 bool
 session_is_idle(const struct sessions *all, const char *key)
 {
-	const struct session *s = map_get(&all->map, key);
+	const struct session *s = map_get(&all->map, sessions_key(all, key));
 
 	return !s || (!s->run && !s->planned && !s->claiming && !s->queued);
 }

@@ -12,6 +12,8 @@ struct session {
 	char *key;
 	struct origin origin;
 	bool known;			/* origin is set */
+	struct origin next;		/* of the newest words that wait */
+	bool has_next;
 	struct tool_env env;
 	char *scope;
 	char *system;			/* system prompt, stable for the run */
@@ -19,11 +21,15 @@ struct session {
 	uint64_t generation;
 	struct run *run;
 	unsigned planned;		/* plans without their answer yet */
+	unsigned voided;		/* the first so many of them were stopped */
 	bool queued;			/* rows wait for a run of their own */
+	bool claim_later;		/* the store failed: not at once */
+	bool told_lost;			/* said once a trouble */
 	bool told_queued;
 	unsigned cancelled;		/* runs in a row without an answer */
 	msec_t last_text;		/* loop time of the last message */
-	size_t last_units;		/* and its length */
+	bool last_long;			/* so long that a client may have cut it */
+	msec_t hold_ms;			/* of the words that wait */
 	struct op *claiming;
 	struct timer *timer;		/* claim again, or forget */
 	struct typing typing;
@@ -33,6 +39,7 @@ struct session {
 struct sessions {
 	struct session_env env;
 	struct map map;
+	struct map moved;		/* new key: char *, the key it is known by */
 	size_t running;
 	bool draining;
 };

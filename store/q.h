@@ -53,9 +53,10 @@ int q_session_reset(const struct q *q, struct job *job, int64_t session,
 	msec_t now, struct err *err);
 
 /* q_claim.c */
-/* The session has something that wants an answer. origin: NULL keeps it. */
+/* The session has something that wants an answer. origin: NULL keeps it.
+ * interrupts: new words, which take back what of the last answer still waits. */
 int q_claim(const struct q *q, struct job *job, const struct q_session *s,
-	const char *origin, msec_t now, struct run_claim *ret, struct err *err);
+	bool interrupts, const char *origin, msec_t now, struct run_claim *ret, struct err *err);
 /* The set's words that are not in the transcript yet become user entries. */
 int q_set_words(const struct q *q, struct job *job, const struct q_session *s,
 	int64_t generation, msec_t now, struct err *err);

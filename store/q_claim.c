@@ -119,12 +119,13 @@ run_insert(const struct q *q, const struct q_session *s, const char *origin,
 
 int
 q_claim(const struct q *q, struct job *job, const struct q_session *s,
-	const char *origin, msec_t now, struct run_claim *ret, struct err *err)
+	bool interrupts, const char *origin, msec_t now, struct run_claim *ret, struct err *err)
 {
 	struct q_run prev;
 	int rc = q_run_newest(q, s, &prev, err);
 
-	if (rc == 1)
+	/* Words that waited for their turn do not cut the answer before them. */
+	if (rc == 1 && (interrupts || !prev.finished))
 		rc = predecessor_end(q, &prev, now, &ret->withdrawn, err);
 	if (rc == -1 || q_approval_withdraw(q, s->id, now, err) == -1 ||
 	    run_insert(q, s, origin, now, err) == -1 ||
@@ -162,7 +163,7 @@ claim_run(struct job *job, const struct q *q, struct err *err)
 		    " FROM inbox WHERE session = ? AND state = 'waiting')"
 		    " OR EXISTS(SELECT 1 FROM inbox WHERE session = ?"
 		    " AND state = 'owned')", DB_I(s.id), DB_I(s.id));
-	return rc == 1 ? q_claim(q, job, &s, NULL, c->now, claim, err) : rc;
+	return rc == 1 ? q_claim(q, job, &s, false, NULL, c->now, claim, err) : rc;
 }
 
 struct op *

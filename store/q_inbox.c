@@ -139,7 +139,7 @@ claim_accept(struct accept_job *a, const struct q *q, size_t i, struct err *err)
 	if (!who->fresh)
 		return 0;
 	if (c->run)
-		return q_claim(q, &a->job, &who->session, c->origin,
+		return q_claim(q, &a->job, &who->session, true, c->origin,
 		    a->req.now_wall, &a->claimed[i], err);
 	return db_run(q->db, err, "UPDATE session SET origin = coalesce(?, origin),"
 	    " updated_at = ? WHERE id = ?", DB_S(c->origin),

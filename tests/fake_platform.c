@@ -276,6 +276,46 @@ fake_say(struct fake_platform *fp, const char *user, const char *text)
 }
 
 void
+fake_say_in(struct fake_platform *fp, const char *user, const char *chat,
+    const char *text)
+{
+	char id[16];
+	struct msg msg = msg_of(fp, user, text, id, sizeof(id));
+
+	msg.chat_id = chat;
+	msg.chat_type = CHAT_GROUP;
+	msg.mentions_bot = true;
+	offer(fp, &msg, 1);
+}
+
+void
+fake_press_in(struct fake_platform *fp, const char *user, const char *chat,
+    const char *data)
+{
+	char id[16];
+	struct msg msg = msg_of(fp, user, "", id, sizeof(id));
+
+	msg.kind = MSG_PRESS;
+	msg.chat_id = chat;
+	msg.chat_type = CHAT_GROUP;
+	msg.press_id = id;
+	msg.press_data = data;
+	offer(fp, &msg, 1);
+}
+
+void
+fake_moved(struct fake_platform *fp, const char *old_id, const char *new_id)
+{
+	char id[16];
+	struct msg msg = msg_of(fp, "", new_id, id, sizeof(id));
+
+	msg.kind = MSG_MIGRATED;
+	msg.chat_id = old_id;
+	msg.chat_type = CHAT_GROUP;
+	offer(fp, &msg, 1);
+}
+
+void
 fake_say_batch(struct fake_platform *fp, const char *user,
     const char *const *texts, size_t n)
 {

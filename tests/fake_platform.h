@@ -56,6 +56,15 @@ void fake_platform_trouble(struct fake_platform *fp,
 void fake_platform_kill(struct fake_platform *fp);
 /* One update with one message in a private chat; returns its message id. */
 unsigned fake_say(struct fake_platform *fp, const char *user, const char *text);
+/* In a group; mentions the bot. */
+void fake_say_in(struct fake_platform *fp, const char *user, const char *chat,
+	const char *text);
+/* A press on a button of a message in that group. */
+void fake_press_in(struct fake_platform *fp, const char *user, const char *chat,
+	const char *data);
+/* The service message: the group has a new id. */
+void fake_moved(struct fake_platform *fp, const char *old_id,
+	const char *new_id);
 /* Several texts of one getUpdates answer. */
 void fake_say_batch(struct fake_platform *fp, const char *user,
 	const char *const *texts, size_t n);
