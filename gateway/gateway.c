@@ -61,6 +61,14 @@ on_answered(void *arg, const struct origin *to, bool ok)
 }
 
 static void
+on_sandbox_alarm(void *arg, const char *key_text, const char *text)
+{
+	struct gateway *gw = arg;
+
+	sessions_alarm(gw->sessions, key_text, text);
+}
+
+static void
 make_parts(struct gateway *gw)
 {
 	const struct gateway_opts *o = &gw->opts;
@@ -82,6 +90,7 @@ make_parts(struct gateway *gw)
 	};
 
 	gw->sessions = sessions_new(&senv);
+	sandboxes_on_alarm(o->sandboxes, on_sandbox_alarm, gw);
 	struct intake_env ienv = {
 		.control = { o->loop, o->store, gw->sessions, gw->gate,
 		    gw->delivery },
@@ -272,6 +281,7 @@ gateway_free(struct gateway **gwp)
 	struct gateway *gw = STEAL(*gwp);
 
 	REQUIRE(gw->step == GATEWAY_STOPPED);
+	sandboxes_on_alarm(gw->opts.sandboxes, NULL, NULL);
 	sessions_free(&gw->sessions);
 	gate_free(&gw->gate);
 	auth_done(&gw->auth);

@@ -87,6 +87,8 @@ char *session_status(struct sessions *s, const char *key, const char *platform);
 void sessions_moved(struct sessions *s, const char *old_id, const char *new_id);
 /* The key that a session is known by; borrowed, or key itself. */
 const char *sessions_key(const struct sessions *s, const char *key);
+/* Something about a sandbox (sandbox_key_text) that its people should know. */
+void sessions_alarm(struct sessions *s, const char *sandbox, const char *text);
 
 /* One row of store_recover()'s sessions: resume, report or give up. */
 void session_recovered(struct sessions *s, const struct json *row);

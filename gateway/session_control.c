@@ -185,6 +185,27 @@ sessions_abandon(struct sessions *all)
 	cancel_all(all, RUN_STOP_ABANDON);
 }
 
+void
+sessions_alarm(struct sessions *all, const char *sandbox, const char *text)
+{
+	CLEANUP_FREE char *say = mem_printf("Your sandbox: %s.", text);
+	size_t it = 0;
+	const char *key;
+	void *value;
+
+	while (map_next(&all->map, &it, &key, &value)) {
+		const struct session *s = value;
+		if (!s->known || !s->env.sandbox.scope)
+			continue;
+		CLEANUP_FREE char *own = sandbox_key_text(&s->env.sandbox);
+		struct place to = { s->origin.platform, s->origin.account,
+			s->origin.chat_id, s->origin.thread_id };
+
+		if (strcmp(own, sandbox) == 0)
+			delivery_notice(all->env.delivery, &to, say, NULL, 0);
+	}
+}
+
 bool
 session_is_idle(const struct sessions *all, const char *key)
 {

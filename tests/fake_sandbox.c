@@ -371,3 +371,11 @@ sandboxes_status(struct sandboxes *sb)
 	(void)sb;
 	return json_array();
 }
+
+void
+sandboxes_on_alarm(struct sandboxes *sb, sandbox_alarm_cb *cb, void *arg)
+{
+	(void)sb;
+	fake_sandbox.alarm = cb;
+	fake_sandbox.alarm_arg = arg;
+}

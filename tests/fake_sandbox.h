@@ -24,6 +24,8 @@ struct fake_sandbox {
 	msec_t dying_ms;	/* how long a cancelled tree takes to die */
 	bool isolated;		/* true: nothing asks */
 	size_t resets, ended_processes;
+	sandbox_alarm_cb *alarm;	/* a test raises it itself */
+	void *alarm_arg;
 };
 
 /* The one of this test; commands "sleep N" take N s, "fail" exits 3. */
