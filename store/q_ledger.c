@@ -1,14 +1,11 @@
-/*
- * The ledger of what we own outside, single values by key (meta), and a copy
- * of everything.
- */
+/* The ledger of what we own outside; and a copy of everything. */
 #include "store/q.h"
 
 #include "base/mem.h"
 
 struct ledger_job {
 	struct job job;
-	const char *kind, *id, *row;	/* meta: id is the key, row the value */
+	const char *kind, *id, *row;	/* backup: row is the path */
 };
 
 static int
@@ -91,59 +88,6 @@ store_ledger_list(struct store *store, const char *kind, store_json_cb *cb,
 
 	l->kind = job_key(&l->job, "kind", kind);
 	return job_submit_json(&l->job, cb, arg);
-}
-
-static int
-meta_get_run(struct job *job, const struct q *q, struct err *err)
-{
-	struct db_rows *rows = db_query(q->db, err, "SELECT value FROM meta"
-	    " WHERE profile = ? AND key = ?", DB_S(q->profile),
-	    DB_S(((struct ledger_job *)job)->id));
-	int rc = rows ? db_next(rows, err) : -1;
-
-	if (rc == 1) {
-		job->json = json_string(db_col_text(rows, 0));
-		db_end(rows);
-	}
-	return rc == -1 ? -1 : 0;
-}
-
-struct op *
-store_meta_get(struct store *store, const char *key, store_json_cb *cb, void *arg)
-{
-	static const struct job_type type = {
-		.name = "read a value", .flags = JOB_READS,
-		.result = JOB_JSON, .run = meta_get_run,
-	};
-	struct ledger_job *l = job_new(store, &type, sizeof(*l));
-
-	l->id = job_key(&l->job, "key", key);
-	return job_submit_json(&l->job, cb, arg);
-}
-
-static int
-meta_set_run(struct job *job, const struct q *q, struct err *err)
-{
-	struct ledger_job *l = (struct ledger_job *)job;
-
-	return db_run(q->db, err, "INSERT OR REPLACE INTO meta(profile, key,"
-	    " value) VALUES(?, ?, ?)", DB_S(q->profile), DB_S(l->id),
-	    DB_S(l->row));
-}
-
-struct op *
-store_meta_set(struct store *store, const char *key, const char *value,
-	store_cb *cb, void *arg)
-{
-	static const struct job_type type = {
-		.name = "write a value", .flags = JOB_WRITES,
-		.result = JOB_DONE, .run = meta_set_run,
-	};
-	struct ledger_job *l = job_new(store, &type, sizeof(*l));
-
-	l->id = job_key(&l->job, "key", key);
-	l->row = job_str(&l->job, "the value", value ? value : "", JOB_TEXT_MAX);
-	return job_submit_done(&l->job, cb, arg);
 }
 
 static int

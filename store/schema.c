@@ -11,6 +11,7 @@
  * are in the transcript, outbox.text when the whole answer was delivered.
  */
 static const char version_1[] =
+/* Single values by key; today what proves that a commit works. */
 "CREATE TABLE meta(profile TEXT NOT NULL, key TEXT NOT NULL,"
 " value TEXT NOT NULL, PRIMARY KEY(profile, key)) WITHOUT ROWID;"
 

@@ -240,7 +240,7 @@ struct op *store_migrate_chat(struct store *store, const char *platform,
 struct op *store_recover(struct store *store, msec_t now_wall,
 	store_json_cb *cb, void *arg);
 
-/* ---- approvals, ledger, meta, sessions -------------------------------------- */
+/* ---- approvals, ledger, counts -------------------------------------- */
 
 struct op *store_approval_open(struct store *store, const struct run_ref *run,
 	const char *id, const struct json *row, msec_t now_wall,
@@ -258,11 +258,6 @@ struct op *store_ledger_remove(struct store *store, const char *kind,
 	const char *id, store_cb *cb, void *arg);
 struct op *store_ledger_list(struct store *store, const char *kind,
 	store_json_cb *cb, void *arg);
-
-struct op *store_meta_get(struct store *store, const char *key,
-	store_json_cb *cb, void *arg);		/* string or null */
-struct op *store_meta_set(struct store *store, const char *key,
-	const char *value, store_cb *cb, void *arg);
 
 /* All of it into a new file, as of now; to be called on a store of its own. */
 struct op *store_backup(struct store *store, const char *path, store_cb *cb,

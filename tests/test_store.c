@@ -378,11 +378,14 @@ a_call_that_fails_midway_leaves_nothing_behind(void **state)
 	};
 	struct sync *s = *state;
 
-	store_meta_set(s->store, "before", "1", NULL, NULL);
+	struct json *row = json_object();
+
+	store_ledger_put(s->store, "k", "before", row, NULL, NULL);
 	assert_int_equal(SYNC(s, job_submit_done(job_new(s->store, &type,
 	    sizeof(struct job)), sync_on_done, s)), ERR_INVALID);
-	SYNC(s, store_meta_set(s->store, "after", "1", sync_on_done, s));
-	assert_int_equal(sync_sql(s, "SELECT count(*) FROM meta"), 2);
+	SYNC(s, store_ledger_put(s->store, "k", "after", row, sync_on_done, s));
+	json_free(&row);
+	assert_int_equal(sync_sql(s, "SELECT count(*) FROM ledger"), 2);
 	assert_int_equal(sync_sql(s, "SELECT count(*) FROM meta"
 	    " WHERE key = 'half'"), 0);
 }
@@ -464,15 +467,17 @@ profiles_do_not_see_each_other(void **state)
 	struct store_opts opts = { .path = s->path, .profile = "other" };
 
 	sync_say(s, K, "1", "a", true);
-	SYNC(s, store_meta_set(s->store, "k", "v", sync_on_done, s));
+	struct json *row = json_object();
+	SYNC(s, store_ledger_put(s->store, "k", "i", row, sync_on_done, s));
+	json_free(&row);
 	sync_close(s);
 	s->store = store_open(s->loop, &opts, &s->err);
 	assert_non_null(s->store);
 	assert_string_equal(sync_transcript(s, K), "");
 	sync_say(s, K, "1", "b", true);
 	assert_true(s->claim.claimed && s->claim.generation == 1);
-	SYNC(s, store_meta_get(s->store, "k", sync_on_json, s));
-	assert_null(s->json);
+	SYNC(s, store_ledger_list(s->store, "k", sync_on_json, s));
+	assert_int_equal(json_len(s->json), 0);
 	SYNC(s, store_conversations(s->store, 0, 10, sync_on_json, s));
 	assert_int_equal(json_len(json_get(s->json, "list")), 1);
 }
@@ -492,7 +497,7 @@ the_summary_counts_what_is_open(void **state)
 }
 
 static void
-the_ledger_and_meta_keep_what_they_are_given(void **state)
+the_ledger_keeps_what_it_is_given(void **state)
 {
 	struct sync *s = *state;
 	struct json *row = json_set_str(json_object(), "pid", "7");
@@ -506,10 +511,6 @@ the_ledger_and_meta_keep_what_they_are_given(void **state)
 	assert_int_equal(json_len(s->json), 1);
 	assert_string_equal(json_get_str(json_path(s->json, "0.row"), "pid", ""),
 	    "8");
-	SYNC(s, store_meta_set(s->store, "k", "1", sync_on_done, s));
-	SYNC(s, store_meta_set(s->store, "k", "2", sync_on_done, s));
-	SYNC(s, store_meta_get(s->store, "k", sync_on_json, s));
-	assert_string_equal(json_str(s->json), "2");
 	json_free(&row);
 }
 
@@ -538,7 +539,7 @@ main(void)
 		T(tool_rows_precede_the_act_and_end_with_their_entry),
 		T(profiles_do_not_see_each_other),
 		T(the_summary_counts_what_is_open),
-		T(the_ledger_and_meta_keep_what_they_are_given),
+		T(the_ledger_keeps_what_it_is_given),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

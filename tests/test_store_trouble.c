@@ -325,7 +325,7 @@ lock_for(struct sync *s, unsigned ms)
 	}
 	close(ready[1]);
 	assert_true(sync_try_open(s));
-	SYNC(s, store_meta_get(s->store, "k", sync_on_json, s));
+	SYNC(s, store_ledger_list(s->store, "k", sync_on_json, s));
 	assert_int_equal(write(go[1], &c, 1), 1);
 	assert_int_equal(read(ready[0], &c, 1), 1);
 	close(go[0]);
@@ -407,15 +407,17 @@ too_many_calls_are_refused(void **state)
 	struct sync *s = *state;
 	int status;
 
+	struct json *row = json_object();
 	pid_t pid = lock_for(s, 1000);
 	for (int i = 0; i < 100000; i++)
-		store_meta_set(s->store, "k", "v", NULL, NULL);
-	assert_int_equal(SYNC(s, store_meta_set(s->store, "k", "v", sync_on_done,
-	    s)), ERR_LIMIT);
+		store_ledger_put(s->store, "k", "i", row, NULL, NULL);
+	assert_int_equal(SYNC(s, store_ledger_put(s->store, "k", "i", row,
+	    sync_on_done, s)), ERR_LIMIT);
+	json_free(&row);
 	sync_reopen(s);		/* close commits all that is queued */
 	assert_int_equal(waitpid(pid, &status, 0), pid);
-	SYNC(s, store_meta_get(s->store, "k", sync_on_json, s));
-	assert_string_equal(json_str(s->json), "v");
+	SYNC(s, store_ledger_list(s->store, "k", sync_on_json, s));
+	assert_int_equal(json_len(s->json), 1);
 }
 
 /* ---- damage ----------------------------------------------------------------- */
