@@ -36,7 +36,10 @@ open_parts(struct world *w)
 void
 world_init(struct world *w, uint64_t seed)
 {
+	const char *more = getenv("SIM_SEED");	/* other orders: ./dev soak */
+
 	memset(w, 0, sizeof(*w));
+	seed += more ? strtoull(more, NULL, 10) * 1000 : 0;
 	fprintf(stderr, "# world seed %llu\n", (unsigned long long)seed);
 	strcpy(w->dir, "/tmp/gatehouse-world.XXXXXX");
 	REQUIRE(mkdtemp(w->dir));

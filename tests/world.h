@@ -24,7 +24,7 @@ struct world {
 	bool stopped;
 };
 
-/* Users 1001, 1002, 1003 may talk. */
+/* Users 1001, 1002, 1003 may talk.  $SIM_SEED times 1000 is added to the seed. */
 void world_init(struct world *w, uint64_t seed);
 void world_boot(struct world *w);
 /* Lets ms of simulated time pass; commits of the real store are waited for. */

@@ -2,11 +2,15 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { storm } from './storm.mjs';
+import { random, storm } from './storm.mjs';
 import { World, sleep, until } from './world.mjs';
 
 const build = process.argv[2];
 const only = process.argv[3];
+// SOAK=1: the long versions, from SOAK_SEED (else from the clock; it is printed).
+const soak = Boolean(process.env.SOAK);
+const soakSeed = Number(process.env.SOAK_SEED ?? Date.now() % 100000);
+const soakRounds = Number(process.env.SOAK_ROUNDS ?? 400);
 const tests = [];
 const test = (name, fn) => tests.push({ name, fn });
 const isRoot = process.getuid() === 0;
@@ -219,9 +223,13 @@ async function killAndRestart(w, afterMs, n) {
 }
 
 test('kill -9 at any moment: nothing lost, nothing repeated', async (w) => {
-  const rounds = process.env.SOAK ? 1000 : 12;
+  const rnd = random(soakSeed);
+  const rounds = soak ? soakRounds : 12;
+  const began = Date.now();
   for (let n = 0; n < rounds; n++)
-    await killAndRestart(w, process.env.SOAK ? Math.random() * 500 : n * 35, n);
+    await killAndRestart(w, soak ? rnd(500) : n * 35, n);
+  if (soak)
+    console.log(`# ${rounds} kills in ${Math.round((Date.now() - began) / 1000)} s`);
 });
 
 test('SIGTERM in mid-run: marked, answered after the restart', async (w) => {
@@ -239,13 +247,16 @@ test('SIGTERM in mid-run: marked, answered after the restart', async (w) => {
   await w.stop(gateway);
 });
 
-test('a storm of messages over every trouble with the model', async (w) => {
-  const gateway = await w.gateway();
-  await storm(w, process.env.SOAK ? Date.now() % 100000 : 7, process.env.SOAK ? 300 : 20);
-  await w.stop(gateway);
-});
+for (const seed of soak ? [0, 1, 2, 3, 4].map((n) => soakSeed + n) : [7])
+  test(`a storm of messages over every trouble with the model, seed ${seed}`, async (w) => {
+    const gateway = await w.gateway();
+    await storm(w, seed, soak ? 100 : 20);
+    await w.stop(gateway);
+  });
 
 console.log(`1..${only ? tests.filter((t) => t.name.includes(only)).length : tests.length}`);
+if (soak)
+  console.log(`# SOAK_SEED=${soakSeed} SOAK_ROUNDS=${soakRounds}`);
 let n = 0, failed = 0;
 for (const { name, fn } of tests) {
   if (only && !name.includes(only))

@@ -5,7 +5,8 @@ import assert from 'node:assert/strict';
 import { checkMessages } from '../peers/fake-openai.mjs';
 import { sleep, until } from './world.mjs';
 
-function random(seed) {
+// Numbers below n that a seed repeats.
+export function random(seed) {
   let state = seed;
   return (n) => {
     state = (state * 1103515245 + 12345) & 0x7fffffff;
