@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -41,6 +42,16 @@ now_ms(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static double
+cpu_us(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e6 +
+	    (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
 }
 
 static void
@@ -353,10 +364,12 @@ main(void)
 	b.store = store_open(b.loop, &opts, &err);
 	if (!b.store)
 		check(&err);
-	double base = floor_per_s(&b), accepts = accept_per_s(&b);
+	double base = floor_per_s(&b), cpu = cpu_us(), accepts = accept_per_s(&b);
+	cpu = (cpu_us() - cpu) / ACCEPTS;
 	print("sqlite_floor_per_s", base, "rows/s");
 	print("accept_per_s", accepts, "messages/s");
 	print("accept_ratio", accepts / base, "of_floor");
+	print("accept_cpu_us", cpu, "us");
 	print("append_p99_ms", append_p99(&b), "ms");
 	print("load_transcript_ms", load_ms(&b), "ms");
 	print("db_bytes_ratio", bytes_ratio(&b), "of_payload");
