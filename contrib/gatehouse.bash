@@ -9,6 +9,7 @@ _gatehouse()
 	'config check '*) words=' --effective --json --home --config --log-level --verbose --help' ;;
 	'config path '*) words=' --home --config --log-level --verbose --help' ;;
 	'config set '*) words=' --home --config --log-level --verbose --help' ;;
+	'approvals list '*) words=' --json --home --config --log-level --verbose --help' ;;
 	'doctor '*) words=' --json --home --config --log-level --verbose --help' ;;
 	'gate check '*) words=' --backend --json --stdin --workspace --user-home --cwd --home --config --log-level --verbose --help' ;;
 	'sessions list '*) words=' --limit --json --home --config --log-level --verbose --help' ;;
@@ -22,10 +23,11 @@ _gatehouse()
 	'status '*) words=' --json --home --config --log-level --verbose --help' ;;
 	'version '*) words=' --home --config --log-level --verbose --help' ;;
 	'config ') words=' check path set' ;;
+	'approvals ') words=' list' ;;
 	'gate ') words=' check' ;;
 	'sessions ') words=' list show export search rename delete prune' ;;
 	'sandbox ') words=' exec' ;;
-	' ') words=' chat run backup config doctor gate sessions sandbox status version --home --config --log-level --verbose --help' ;;
+	' ') words=' chat run backup config approvals doctor gate sessions sandbox status version --home --config --log-level --verbose --help' ;;
 	esac
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 }

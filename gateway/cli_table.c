@@ -1,5 +1,6 @@
 /* Every command, one row each. An entry point is written by whoever owns it. */
 #include "base/mem.h"
+#include "gateway/approvals_cmd.h"
 #include "gateway/chat.h"
 #include "gateway/cli.h"
 #include "gateway/config_cmd.h"
@@ -96,6 +97,8 @@ const struct cli_command cli_commands[] = {
 	{ "config dump-docs", "yaml|env|man1|man5|defaults|backends|bash", 1, 1,
 	  "Print documentation made from the table of keys.", NULL,
 	  CLI_HIDDEN | CLI_STANDALONE, config_dump_docs_main },
+	{ "approvals list", "", 0, 0, "List what people were asked, newest first.",
+	  json_options, 0, approvals_list_main },
 	{ "doctor", "", 0, 0, "Try what a start needs; say what is wrong and the cure.",
 	  json_options, CLI_NEEDS_HOME, doctor_main },
 	{ "gate check", "[--] [COMMAND...]", 0, 1000, "Show what the approval gate "

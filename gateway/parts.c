@@ -215,6 +215,9 @@ parts_close(struct parts *p)
 	model_free(&p->model);
 	http_free(&p->http);
 	launcher_free(&p->ctx->launcher);
+	if (op_live() > 0 || permit_live() > 0)
+		log_error("gateway", NULL, "a bug: %zu operations and %zu permits "
+		    "were left", op_live(), permit_live());
 	loop_free(&p->loop);
 	config_sandbox_done(&p->sandbox);
 	config_people_done(&p->people);

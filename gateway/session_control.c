@@ -42,7 +42,7 @@ session_stop(struct sessions *all, const char *key, const char *platform)
 	buf_printf(&text, "%s Still running in the background:",
 	    had_run ? "Stopped." : "No answer was under way.");
 	for (const struct json *p = json_first(procs); p; p = json_next(p))
-		buf_printf(&text, "\n%s %.100s", json_get_str(p, "id", "?"),
+		buf_printf(&text, "\n%s %.100s", json_get_str(p, "session_id", "?"),
 		    json_get_str(p, "command", ""));
 	return buf_take(&text);
 }

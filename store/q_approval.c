@@ -101,15 +101,16 @@ list_run(struct job *job, const struct q *q, struct err *err)
 	static const struct q_col cols[] = {
 		{ "id", false, false }, { "session_key", false, false },
 		{ "generation", true, false }, { "row", false, true },
-		{ "opened_at", true, false },
+		{ "opened_at", true, false }, { "state", false, false },
+		{ "outcome", false, false }, { "who", false, false },
 	};
 
 	job->json = json_array();
 	return q_list(db_query(q->db, err, "SELECT a.id, s.session_key,"
-	    " r.generation, a.row, a.opened_at FROM approval a"
+	    " r.generation, a.row, a.opened_at, a.state, a.outcome, a.who"
+	    " FROM approval a"
 	    " JOIN session s ON s.id = a.session JOIN run r ON r.id = a.run"
-	    " WHERE a.state = 'open' AND a.profile = ?"
-	    " ORDER BY a.opened_at LIMIT ?",
+	    " WHERE a.profile = ? ORDER BY a.opened_at DESC LIMIT ?",
 	    DB_S(q->profile), DB_I(((struct approval_job *)job)->max)),
 	    cols, ARRAY_LEN(cols), job->json, err);
 }

@@ -248,6 +248,7 @@ struct op *store_approval_open(struct store *store, const struct run_ref *run,
 struct op *store_approval_close(struct store *store, const char *id,
 	const char *outcome, const char *who, msec_t now_wall,
 	store_cb *cb, void *arg);
+/* Newest first: [{id, session_key, row, state, outcome, who, opened_at}]. */
 struct op *store_approvals(struct store *store, size_t max, store_json_cb *cb,
 	void *arg);
 

@@ -51,8 +51,8 @@ static const char *const step_names[] = {
 	[REQ_ASKED] = "asked", [REQ_SETTLED] = "settled",
 };
 
-const char *
-gate_outcome_name(enum gate_outcome outcome)
+static const char *
+outcome_name(enum gate_outcome outcome)
 {
 	static const char *const names[] = {
 		[GATE_ALLOWED] = "allowed", [GATE_DENIED] = "denied",
@@ -147,7 +147,7 @@ request_settle(struct request *r, enum gate_outcome outcome, const char *who,
 	gate_cb *cb = r->cb;
 	void *arg = r->arg;
 
-	close_row(r, gate_outcome_name(outcome), who);
+	close_row(r, outcome_name(outcome), who);
 	request_enter(r, REQ_SETTLED);
 	if (outcome == GATE_ALLOWED) {
 		struct permit_terms terms = {
@@ -163,7 +163,7 @@ request_settle(struct request *r, enum gate_outcome outcome, const char *who,
 		permit = permit_issue(&terms);
 	}
 	log_info("gate", NULL, "request=%s session=%s outcome=%s who=%s", r->id,
-	    r->session_key, gate_outcome_name(outcome), who[0] ? who : "-");
+	    r->session_key, outcome_name(outcome), who[0] ? who : "-");
 	op_finish(&r->op);
 	request_free(r);
 	cb(arg, outcome, permit, reason);

@@ -28,7 +28,6 @@ enum gate_outcome {
 	GATE_UNREACHABLE,	/* no approver could be asked */
 	GATE_FORBIDDEN,		/* the hardline floor or approvals.deny */
 };
-const char *gate_outcome_name(enum gate_outcome outcome);
 
 struct gate_opts {
 	msec_t timeout_ms;	/* approvals.gateway_timeout; 0: 300 s */
