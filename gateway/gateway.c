@@ -314,6 +314,18 @@ loop_json(struct loop *loop)
 	return j;
 }
 
+static struct json *
+store_json(struct store *store)
+{
+	struct store_health health = store_health(store);
+	struct json *j = json_object();
+
+	json_set_bool(j, "ok", health.ok);
+	json_set_str(j, "why", health.why);
+	json_set_int(j, "queued", (int64_t)health.depth);
+	return j;
+}
+
 struct json *
 gateway_status(struct gateway *gw)
 {
@@ -337,6 +349,7 @@ gateway_status(struct gateway *gw)
 	json_set_int(res, "refused_senders", (int64_t)gw->auth.refused);
 	json_set_take(res, "sandboxes", sandboxes_status(gw->opts.sandboxes));
 	json_set_take(res, "loop", loop_json(gw->opts.loop));
+	json_set_take(res, "store", store_json(gw->opts.store));
 	json_set_int(res, "operations", (int64_t)op_live());
 	json_set_int(res, "log_lines_lost", (int64_t)log_dropped());
 	return res;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/utf8.h"
 
 #define TEXT_MAX (64 * 1024)
 
@@ -60,18 +61,26 @@ batch_keep(struct batch *b, char *s)
 	return s;
 }
 
-/* In a shared session the model must know who speaks; names are labels. */
+/*
+ * In a shared session the model must know who speaks; names are labels.  Both
+ * the model and (through it) the person learn that a text was too long.
+ */
 static char *
 turn_text(const struct msg *msg, bool shared)
 {
+	size_t len = strlen(msg->text), n = utf8_cut(msg->text, len, TEXT_MAX);
+	CLEANUP_FREE char *text = n == len ? mem_strn(msg->text, len) :
+	    mem_printf("%.*s\n[the message was cut here: it has %zu bytes, %d "
+	    "are taken]", (int)n, msg->text, len, TEXT_MAX);
+
 	if (!shared)
-		return mem_strn(msg->text, strnlen(msg->text, TEXT_MAX));
+		return STEAL(text);
 	CLEANUP_FREE char *name = mem_printf("%.60s", msg->user_name);
 
 	for (char *p = name; *p; p++)
 		if ((unsigned char)*p < ' ' || *p == '[' || *p == ']')
 			*p = '_';
-	return mem_printf("[%s] %.*s", name, TEXT_MAX, msg->text);
+	return mem_printf("[%s] %s", name, text);
 }
 
 static char *

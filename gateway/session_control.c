@@ -93,6 +93,9 @@ session_status(struct sessions *all, const char *key, const char *platform)
 		buf_add_str(&b, "Running: nothing\n");
 	if (s && s->queued)
 		buf_add_str(&b, "Messages wait for the next answer.\n");
+	if (!store_health(env->store).ok)
+		buf_printf(&b, "Nothing can be saved: %s.\n",
+		    store_health(env->store).why);
 	return buf_take(&b);
 }
 

@@ -162,6 +162,9 @@ print_owner(const struct json *owner)
 	}
 	printf("  runs under way: %zu\n", json_len(json_get(owner, "runs")));
 	printf("  open approvals: %zu\n", json_len(json_get(owner, "approvals")));
+	if (!json_get_bool(json_get(owner, "store"), "ok", true))
+		printf("  nothing can be saved: %s\n",
+			json_get_str(json_get(owner, "store"), "why", ""));
 	list = json_get(owner, "sandboxes");
 	for (const struct json *s = json_first(list); s; s = json_next(s))
 		printf("  sandbox %s: %s\n", json_get_str(s, "sandbox", "?"),

@@ -275,17 +275,31 @@ fake_say(struct fake_platform *fp, const char *user, const char *text)
 	return fp->next_event;
 }
 
-void
-fake_say_in(struct fake_platform *fp, const char *user, const char *chat,
-    const char *text)
+static void
+say_in(struct fake_platform *fp, const char *user, const char *chat,
+    const char *text, bool mentions)
 {
 	char id[16];
 	struct msg msg = msg_of(fp, user, text, id, sizeof(id));
 
 	msg.chat_id = chat;
 	msg.chat_type = CHAT_GROUP;
-	msg.mentions_bot = true;
+	msg.mentions_bot = mentions;
 	offer(fp, &msg, 1);
+}
+
+void
+fake_say_in(struct fake_platform *fp, const char *user, const char *chat,
+    const char *text)
+{
+	say_in(fp, user, chat, text, true);
+}
+
+void
+fake_say_aside(struct fake_platform *fp, const char *user, const char *chat,
+    const char *text)
+{
+	say_in(fp, user, chat, text, false);
 }
 
 void

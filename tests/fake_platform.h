@@ -59,6 +59,9 @@ unsigned fake_say(struct fake_platform *fp, const char *user, const char *text);
 /* In a group; mentions the bot. */
 void fake_say_in(struct fake_platform *fp, const char *user, const char *chat,
 	const char *text);
+/* In a group, to the others. */
+void fake_say_aside(struct fake_platform *fp, const char *user,
+	const char *chat, const char *text);
 /* A press on a button of a message in that group. */
 void fake_press_in(struct fake_platform *fp, const char *user, const char *chat,
 	const char *data);

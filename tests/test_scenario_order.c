@@ -406,7 +406,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(words_after_new_belong_to_the_new_conversation),
+		cmocka_unit_test(
+		    words_after_new_belong_to_the_new_conversation),
 		cmocka_unit_test(
 		    words_after_a_stop_in_the_same_batch_are_answered),
 		cmocka_unit_test(a_stop_ends_also_what_is_not_committed_yet),
@@ -423,7 +424,8 @@ main(void)
 		cmocka_unit_test(new_ends_processes_of_a_session_at_rest),
 		cmocka_unit_test(
 		    while_nothing_can_be_saved_each_chat_is_told_once),
-		cmocka_unit_test(an_answer_that_cannot_be_saved_comes_when_it_can),
+		cmocka_unit_test(
+		    an_answer_that_cannot_be_saved_comes_when_it_can),
 		cmocka_unit_test(a_mark_that_fails_is_written_later),
 	};
 

@@ -247,6 +247,15 @@ test('SIGTERM in mid-run: marked, answered after the restart', async (w) => {
   await w.stop(gateway);
 });
 
+test('SIGUSR1: what runs is finished, then exit 75 for the supervisor', async (w) => {
+  const gateway = await w.gateway();
+  await w.say('run sleep 1; echo done first');
+  await until('the model was asked', async () => (await w.llm('GET', '/requests')).length === 1);
+  await w.stop(gateway, 'SIGUSR1');
+  assert.equal(gateway.code, 75, gateway.err);
+  await w.see('done first');
+});
+
 for (const seed of soak ? [0, 1, 2, 3, 4].map((n) => soakSeed + n) : [7])
   test(`a storm of messages over every trouble with the model, seed ${seed}`, async (w) => {
     const gateway = await w.gateway();
