@@ -204,12 +204,20 @@ test('local from a chat: asked there with buttons, the press decides', async (w)
 async function killAndRestart(w, afterMs, n) {
   const mark = `effect-${n}`;
   let gateway = await w.gateway();
+  const before = (await w.shown()).length;
   await w.say(`run echo ${mark} >> /workspace/effects; sleep 0.2; echo done ${mark}`);
   await sleep(afterMs);
   await w.stop(gateway, 'SIGKILL');
   gateway = await w.gateway();
+  // Killed after the model's call was stored and before it was started, the run
+  // goes on, and what the model says of it does not name the command.
+  const tells = (text) => text.includes(mark) || text.includes('outcome unknown');
   await until(`an answer, a report or a notice (killed after ${afterMs} ms)`, async () =>
-    (await w.shown()).some((t) => t.includes(mark)), 20000);
+    (await w.shown()).slice(before).some(tells), 20000).catch(async (error) => {
+    const asked = (await w.llm('GET', '/requests')).slice(-2).map((r) => r.body.messages.slice(-5));
+    throw new Error(`${error.message}\nshown: ${JSON.stringify((await w.shown()).slice(-4))}` +
+      `\nasked: ${JSON.stringify(asked)}`);
+  });
   await sleep(300);
   await w.stop(gateway);
   const texts = (await w.shown()).filter((t) => t.includes(`done ${mark}`) &&
