@@ -19,6 +19,7 @@ _gatehouse()
 	'sessions rename '*) words=' --home --config --log-level --verbose --help' ;;
 	'sessions delete '*) words=' --yes --home --config --log-level --verbose --help' ;;
 	'sessions prune '*) words=' --older-than --yes --home --config --log-level --verbose --help' ;;
+	'sandbox list '*) words=' --json --home --config --log-level --verbose --help' ;;
 	'sandbox exec '*) words=' --backend --session --timeout --network --home --config --log-level --verbose --help' ;;
 	'status '*) words=' --json --home --config --log-level --verbose --help' ;;
 	'version '*) words=' --home --config --log-level --verbose --help' ;;
@@ -26,7 +27,7 @@ _gatehouse()
 	'approvals ') words=' list' ;;
 	'gate ') words=' check' ;;
 	'sessions ') words=' list show export search rename delete prune' ;;
-	'sandbox ') words=' exec' ;;
+	'sandbox ') words=' list exec' ;;
 	' ') words=' chat run backup config approvals doctor gate sessions sandbox status version --home --config --log-level --verbose --help' ;;
 	esac
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")

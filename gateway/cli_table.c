@@ -9,6 +9,7 @@
 #include "gateway/serve.h"
 #include "gateway/sessions_cmd.h"
 #include "gateway/sandbox_cli.h"
+#include "gateway/sandbox_list.h"
 #include "gateway/status.h"
 #include "gateway/version.h"
 
@@ -119,6 +120,8 @@ const struct cli_command cli_commands[] = {
 	  yes_options, 0, sessions_delete_main },
 	{ "sessions prune", "", 0, 0, "Erase conversations that are old.",
 	  prune_options, 0, sessions_prune_main },
+	{ "sandbox list", "", 0, 0, "List the sandboxes that are open now.",
+	  json_options, 0, sandbox_list_main },
 	{ "sandbox exec", "-- COMMAND...", 1, 1000, "Run one command in a sandbox "
 	  "and exit with its code.", exec_options,
 	  CLI_NEEDS_LAUNCHER | CLI_NEEDS_CONFIG | CLI_NEEDS_HOME,

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "sandbox/env.h"
+#include "sandbox/ledger.h"
 #include "sandbox/sandbox_priv.h"
 
 static const char *
@@ -171,6 +172,7 @@ on_opened(void *arg, struct box *box, const struct err *err)
 	cell->stale = false;
 	cell->open_err.code = ERR_NONE;
 	cell_touch(cell);
+	ledger_opened(cell);
 	cell_enter(cell, CELL_OPEN);
 }
 
@@ -199,6 +201,8 @@ on_closed(void *arg, const struct err *err)
 	cell->box = NULL;
 	if (err)
 		cell_quarantine(cell, err->text);
+	else
+		ledger_closed(cell);
 	cell_enter(cell, CELL_CLOSED);
 }
 

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "sandbox/env.h"
+#include "sandbox/ledger.h"
 #include "sandbox/sandbox_priv.h"
 
 #define CLOSE_MS 10000
@@ -76,7 +77,8 @@ sandboxes_new(struct loop *loop, struct launcher *launcher, struct store *store,
 	struct sandboxes *sb = mem_alloc(sizeof(*sb));
 	char *refused CLEANUP_FREE = NULL;
 
-	(void)store;	/* its ledger is for backends whose boxes outlive us */
+	sb->store = store;
+	map_init(&sb->ledger_ids);
 	sb->loop = loop;
 	sb->launcher = launcher;
 	map_init(&sb->cells);
@@ -89,6 +91,8 @@ sandboxes_new(struct loop *loop, struct launcher *launcher, struct store *store,
 		    "credentials never enter a sandbox", refused);
 	if (start_slots(sb, err) < 0)
 		sandboxes_free(&sb);
+	else
+		sb->ledger = ledger_clear_old(sb);
 	return sb;
 }
 
@@ -111,6 +115,8 @@ sandboxes_free(struct sandboxes **sbp)
 		cell_free(&cell);
 	}
 	map_done(&sb->cells);
+	map_done(&sb->ledger_ids);
+	op_cancel(&sb->ledger);
 	loop_cancel(&sb->guard);
 	/* With a box open its backend stays: the process is ending anyway. */
 	for (size_t i = 0; i < ARRAY_LEN(sb->slots) && !alive; i++)

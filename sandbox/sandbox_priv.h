@@ -158,6 +158,9 @@ struct wait_op;
 struct sandboxes {
 	struct loop *loop;
 	struct launcher *launcher;
+	struct store *store;		/* its ledger; NULL: none is kept */
+	struct op *ledger;		/* old rows are being cleared */
+	struct map ledger_ids;		/* rows of this process */
 	struct sandbox_opts opts;	/* strings are the five below */
 	char *messaging_backend, *console_backend, *image, *state_dir;
 	char *instance_id;
