@@ -318,7 +318,8 @@ bench_turns(void)
 	print("turn_commits_floor_p50_ms", floor50, "ms");
 	print("turn_commits_floor_p99_ms", floor99, "ms");
 	print("turn_overhead_p50_ms", p50 - floor50, "ms");
-	print("turn_overhead_p99_ms", p99 - floor99, "ms");
+	/* Not the floor's p99: slow commits of the two don't fall together. */
+	print("turn_overhead_p99_ms", p99 - floor50, "ms");
 	print("turn_ratio", p50 / floor50, "of_floor");
 	print("turn_commits_floor_cpu_ms", raw_cpu, "ms");
 	print("turn_cpu_ms", measure_turns_cpu(&b, PEOPLE), "ms");
