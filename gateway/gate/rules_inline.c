@@ -13,7 +13,7 @@ struct inline_scan {
 	const char *s;
 	size_t pos, len;
 	bool dirty;		/* not provably harmless */
-	bool runs_shell, removes;
+	bool runs_shell, removes, forks;
 	char before;		/* last byte of code that wasn't blank */
 	const char *literals[64];
 	size_t nliterals;
@@ -93,6 +93,7 @@ note_word(struct inline_scan *p, const char *s, size_t n)
 		"check_output check_call execSync spawnSync shell_exec passthru "
 		"proc_open execute getoutput execFileSync qx sh subprocess "
 		"os.execute os.system");
+	p->forks |= word_in(s, n, "fork");
 	p->removes |= word_in(s, n, "rmtree remove_tree rm_rf rm_r rmSync rimraf "
 		"removeSync rmdirSync unlink remove rm removedirs");
 }
@@ -408,7 +409,8 @@ rule_inline(struct walk *w, const char *lang, const struct gate_field *code)
 		return;
 	walk_ask(w, GATE_CLASS_CODE, "script execution via -e/-c flag",
 		"its %s code does more than compute and print", lang);
-	if (strstr(p.s, "fork while fork") || strstr(p.s, "while(1){fork}"))
+	if (p.forks && (strstr(p.s, "while") || strstr(p.s, "loop") ||
+	    strstr(p.s, "for(;;)")))
 		walk_never(w, "fork bomb", "its code forks without end");
 	never_in_literals(&p);
 }

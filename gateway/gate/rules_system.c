@@ -34,6 +34,16 @@ rule_unless(struct walk *w, struct gate_cmd *c, const char *arg)
 }
 
 static void
+rule_loginctl(struct walk *w, struct gate_cmd *c, const char *arg)
+{
+	if (c->n > 1 && word_in(c->v[1].s, c->v[1].len, "reboot poweroff halt suspend "
+	    "hibernate hybrid-sleep"))
+		walk_never(w, "system shutdown/reboot", "loginctl %s stops the machine",
+			c->v[1].s);
+	rule_unless(w, c, arg);
+}
+
+static void
 rule_sysctl(struct walk *w, struct gate_cmd *c, const char *arg)
 {
 	bool sets = opts_has(c, "p::", "wp", "write load system");
@@ -79,7 +89,10 @@ const struct gate_kind kinds_system[] = {
 	  rule_unless,
 	  "--display --list --query --get-selections|files|change of system "
 	  "settings|changes the system's settings" },
-	{ "hostnamectl timedatectl localectl loginctl networkctl", rule_unless,
+	{ "loginctl", rule_loginctl, "- status show list list-sessions list-users "
+	  "show-session show-user session-status user-status list-seats|files|"
+	  "change of system settings|changes sessions of users" },
+	{ "hostnamectl timedatectl localectl networkctl", rule_unless,
 	  "- status show list list-sessions list-users list-timezones "
 	  "show-session|files|change of system settings|changes the system's "
 	  "settings" },

@@ -309,8 +309,14 @@ rule_parallel(struct walk *w, struct gate_cmd *c, const char *arg)
 	}
 	sub.name = c->name;
 	run_rest_as_text(w, &sub, at);
-	if (end == at + 1 && !strchr(c->v[at].s, ' '))
-		walk_fields(w, &sub, at);
+	/* with what it is given, as fields */
+	struct field_list list = { .n = 0 };
+	for (size_t i = at; i < c->n && !strchr(c->v[at].s, ' '); i++)
+		if (i < end || !field_starts(&c->v[i], ":::"))
+			field_push(w, &list, c->v[i]);
+	sub.v = list.v;
+	sub.n = list.n;
+	walk_fields(w, &sub, 0);
 }
 
 static void
