@@ -119,14 +119,18 @@ static void
 put_value(struct builder *b, const char *s, size_t len, unsigned flags, bool quoted)
 {
 	bool split = b->split && !quoted;
-	if (split && b->w->ifs_changed) {
+	const struct walk_var *ifs = b->w->ifs_changed ? var_get(b->w, "IFS", 3) : NULL;
+	const char *blanks = ifs && ifs->known ? ifs->value : " \t\n";
+	if (split && ifs && !ifs->known) {
+		walk_ask(b->w, GATE_CLASS_CODE, "words that can't be told apart",
+			"IFS is only known at run time");
 		mark(b, MARK_ANY);
 		return;
 	}
 	b->flags |= flags & ~(unsigned)FIELD_QUOTED;
 	for (size_t i = 0; i < len; i++) {
 		char c = s[i];
-		if (split && (c == ' ' || c == '\t' || c == '\n')) {
+		if (split && c && strchr(blanks, c)) {
 			finish(b);
 			b->flags |= flags & FIELD_TAINT;
 		} else if (c >= MARK_ANY && c <= MARK_BRACKET) {
