@@ -14,7 +14,7 @@ static char *
 shown(const char *command, size_t len)
 {
 	struct gate_req req = {
-		.command = command, .command_len = len, .workdir = "",
+		.command = command, .command_len = len, .workdir = "", .dir = "/w",
 		.props = { .backend = "local" },
 	};
 
@@ -35,6 +35,21 @@ nothing_that_changes_the_meaning_is_invisible(void **state)
 	assert_non_null(strstr(text, "\\xFF"));
 	assert_non_null(strstr(text, "\\u{E0021}"));
 	assert_null(strchr(text, '\x1b'));
+}
+
+/* A directory's name comes from the model, or from what a command handed back. */
+static void
+the_directory_is_named_and_hides_nothing(void **state)
+{
+	struct gate_req req = {
+		.command = "rm x", .command_len = 4, .workdir = "",
+		.dir = "/w/\xe2\x80\xaeg\n\nls", .props = { .backend = "local" },
+	};
+	CLEANUP_FREE char *text = gate_display(&req, "abcd1234", 300000,
+	    "because");
+
+	(void)state;
+	assert_non_null(strstr(text, "local in /w/\\u{202E}g\\u{000A}\\u{000A}ls?"));
 }
 
 static void
@@ -59,6 +74,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_that_changes_the_meaning_is_invisible),
+		cmocka_unit_test(the_directory_is_named_and_hides_nothing),
 		cmocka_unit_test(a_command_is_shown_whole_or_not_at_all),
 	};
 

@@ -76,6 +76,32 @@ answers_by_command_and_by_plain_word(void **state)
 	}
 }
 
+/* The same harmless words elsewhere: the call's directory is judged, too. */
+static void
+a_workdir_is_judged_where_it_leads(void **state)
+{
+	static const char *const dirs[] = { "/root/.ssh", "../root/.ssh",
+		"sub/../../root/.ssh" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(dirs); i++) {
+		CLEANUP_FREE char *args = mem_printf("{\"command\":\"echo k >> "
+		    "authorized_keys\",\"workdir\":\"%s\"}", dirs[i]);
+		struct world w;
+
+		world_init(&w, i + 1);
+		fake_sandbox.isolated = false;
+		world_boot(&w);
+		fake_model_script(w.model, &(struct fake_answer){
+		    .tool = "terminal", .call = args });
+		fake_say(w.platform, "1001", "please");
+		world_pass(&w, 1000);
+		assert_int_equal(fake_sandbox_ran("echo k >> authorized_keys"), 0);
+		assert_true(fake_saw(w.platform, "1001", dirs[i]));
+		world_done(&w);
+	}
+}
+
 static void
 silence_becomes_timeout_not_yes(void **state)
 {
@@ -242,6 +268,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(yes_runs_exactly_what_was_shown),
 		cmocka_unit_test(answers_by_command_and_by_plain_word),
+		cmocka_unit_test(a_workdir_is_judged_where_it_leads),
 		cmocka_unit_test(silence_becomes_timeout_not_yes),
 		cmocka_unit_test(a_question_expires_also_while_the_machine_sleeps),
 		cmocka_unit_test(a_new_message_withdraws_the_question),

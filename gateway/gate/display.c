@@ -21,7 +21,7 @@ is_invisible(uint32_t cp)
 }
 
 static void
-add_visible(struct buf *out, const char *s, size_t len)
+add_visible(struct buf *out, const char *s, size_t len, bool lines)
 {
 	for (size_t i = 0; i < len;) {
 		uint32_t cp;
@@ -36,7 +36,7 @@ add_visible(struct buf *out, const char *s, size_t len)
 			buf_add_str(out, "\\t");
 		else if (cp == '\r')
 			buf_add_str(out, "\\r");
-		else if (is_invisible(cp))
+		else if (is_invisible(cp) || (cp == '\n' && !lines))
 			buf_printf(out, "\\u{%04X}", (unsigned)cp);
 		else
 			buf_add(out, s + i, n);
@@ -51,9 +51,10 @@ gate_display(const struct gate_req *req, const char *request_id,
 	struct buf b;
 
 	buf_init(&b, 64 * 1024);
-	buf_printf(&b, "Allow this command on %s (%s)?\n\n", req->props.backend,
-	    req->workdir[0] ? req->workdir : "current directory");
-	add_visible(&b, req->command, req->command_len);
+	buf_printf(&b, "Allow this command on %s in ", req->props.backend);
+	add_visible(&b, req->dir, strlen(req->dir), false);
+	buf_add_str(&b, "?\n\n");
+	add_visible(&b, req->command, req->command_len, true);
 	buf_printf(&b, "\n\nWhy you are asked: %s.\n", why);
 	if (req->background)
 		buf_add_str(&b, "It would go on in the background.\n");

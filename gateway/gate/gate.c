@@ -119,7 +119,7 @@ request_free(struct request *r)
 	mem_free(r->session_key);
 	mem_free((void *)(uintptr_t)r->req.command);
 	mem_free((void *)(uintptr_t)r->req.workdir);
-	mem_free((void *)(uintptr_t)r->req.cwd);
+	mem_free((void *)(uintptr_t)r->req.dir);
 	mem_free(r->why);
 	mem_free((void *)(uintptr_t)r->req.sandbox);
 	mem_free(r);
@@ -195,7 +195,7 @@ gate_ask(struct gate *gate, const struct gate_req *req, gate_cb *cb, void *arg)
 	r->req.run.session_key = r->session_key;
 	r->req.command = mem_strn(req->command, req->command_len);
 	r->req.workdir = mem_str(req->workdir ? req->workdir : "");
-	r->req.cwd = mem_str(req->cwd ? req->cwd : "");
+	r->req.dir = mem_str(req->dir);
 	r->req.sandbox = mem_str(req->sandbox);
 	CLEANUP_JSON struct json *origin = origin_json(req->asker);
 
@@ -213,12 +213,11 @@ request_ctx(const struct request *r)
 	const struct gate *gate = r->gate;
 	const struct sandbox_props *p = &r->req.props;
 	bool isolated = (p->isolation & SANDBOX_ISOLATED) == SANDBOX_ISOLATED;
-	const char *dir = r->req.workdir[0] == '/' ? r->req.workdir : r->req.cwd;
 
 	return (struct gate_ctx){
 		.workspace = p->workspace,
 		.home = p->home ? p->home : p->workspace,
-		.cwd = dir[0] == '/' ? dir : NULL,
+		.cwd = r->req.dir[0] == '/' ? r->req.dir : NULL,
 		.state_dir = isolated ? NULL : gate->opts.state_dir,
 		.backend = p->backend,
 		.isolated = isolated,

@@ -64,8 +64,8 @@ struct gate_req {
 	const struct origin *asker;
 	const char *command;
 	size_t command_len;
-	const char *workdir;	/* "" = the sandbox's current one */
-	const char *cwd;	/* where it starts if workdir is "" */
+	const char *workdir;	/* as the call gave it: part of the permit */
+	const char *dir;	/* where it will start: judged and shown */
 	const char *sandbox;	/* sandbox_key_text() */
 	struct sandbox_props props;
 	bool background;

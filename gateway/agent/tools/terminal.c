@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "gateway/gate/gate.h"
+#include "sandbox/cwd.h"
 #include "sandbox/exit_meaning.h"
 
 #define TIMEOUT_MAX_S 600
@@ -168,13 +169,17 @@ terminal_call(const struct tool_env *env, const char *call_id,
 		return &t->op;
 	}
 	const char *command = json_get_str(t->args, "command", "");
+	CLEANUP_FREE char *dir = cwd_resolve(
+	    sandbox_cwd(env->sandboxes, &env->sandbox),
+	    t->props.home ? t->props.home : t->props.workspace,
+	    json_get_str(t->args, "workdir", ""));
 	struct gate_req req = {
 		.run = env->run,
 		.asker = env->origin,
 		.command = command,
 		.command_len = strlen(command),
 		.workdir = json_get_str(t->args, "workdir", ""),
-		.cwd = sandbox_cwd(env->sandboxes, &env->sandbox),
+		.dir = dir,
 		.sandbox = t->sandbox,
 		.props = t->props,
 		.background = json_get_bool(t->args, "background", false),
