@@ -29,7 +29,8 @@ struct chat_ui {
 	bool apology;		/* the next text is an apology */
 	int exit_code;
 	struct buf in;		/* what was read and not said yet */
-	struct buf stream;
+	struct buf stream;	/* of this answer, as it stands on the screen */
+	bool stream_cut;	/* something else was shown below it */
 	bool activity_shown;
 	struct watch *watch;	/* stdin */
 	struct timer *reader;	/* stdin that cannot be watched (a file) */
@@ -77,6 +78,17 @@ clear_activity(struct chat_ui *ui)
 	if (ui->activity_shown)
 		put(STDERR_FILENO, CLEAR_LINE);
 	ui->activity_shown = false;
+}
+
+/* Ends the line that streamed text stands on, if it did not end it itself. */
+static void
+end_stream_line(struct chat_ui *ui)
+{
+	const struct buf *s = &ui->stream;
+
+	if (!ui->stream_cut && s->len > 0 && s->data[s->len - 1] != '\n')
+		put(STDOUT_FILENO, "\n");
+	ui->stream_cut = s->len > 0;
 }
 
 static void
@@ -155,6 +167,9 @@ ui_done(struct chat_ui *ui, int exit_code)
 	loop_unwatch(&ui->watch);
 	loop_cancel(&ui->reader);
 	loop_cancel(&ui->look);
+	if (ui->prompted)	/* what follows is the shell's */
+		put(STDOUT_FILENO, "\n");
+	ui->prompted = false;
 	ui->opts.done(ui->opts.arg, exit_code);
 }
 
@@ -275,7 +290,8 @@ on_sigint(void *arg)
 	struct chat_ui *ui = arg;
 
 	if (ui->mode == UI_INTERACTIVE && !ui->opts.peer.idle(ui->opts.peer.arg)) {
-		put(STDOUT_FILENO, "\n");
+		end_stream_line(ui);
+		clear_activity(ui);	/* and the ^C that the terminal echoed */
 		ui->opts.peer.say(ui->opts.peer.arg, "/stop");
 		return;
 	}
@@ -299,19 +315,37 @@ chat_ui_text(struct chat_ui *ui, const char *text, size_t len)
 	if (ui->prompted)
 		put(STDOUT_FILENO, CLEAR_LINE);
 	ui->prompted = false;
+	if (ui->stream_cut)
+		buf_clear(&ui->stream);
+	ui->stream_cut = false;
 	write_all(STDOUT_FILENO, text, len);
 	buf_add(&ui->stream, text, len);
 }
 
-/* What of this text is not on the screen yet. */
+/*
+ * What of this text is not on the screen yet; space at its end does not count,
+ * for the answer that is kept has none.  Anything but the streamed text, or
+ * more of it, starts on a line of its own.
+ */
 static const char *
 unshown_rest(struct chat_ui *ui, const char *text)
 {
-	if (ui->stream.len == 0)
-		return text;
-	if (strncmp(text, ui->stream.data, ui->stream.len) == 0)
-		return text + ui->stream.len;
-	put(STDOUT_FILENO, "\n");
+	const struct buf *s = &ui->stream;
+	size_t len = s->len;
+
+	while (len > 0 && strchr(" \t\r\n", s->data[len - 1]))
+		len--;
+	if (len > 0 && strncmp(text, s->data, len) == 0) {
+		const char *rest = text + len;
+
+		if (!rest[strspn(rest, " \t\r\n")]) {
+			end_stream_line(ui);
+			return "";
+		}
+		if (!ui->stream_cut && len == s->len)
+			return rest;
+	}
+	end_stream_line(ui);
 	return text;
 }
 
@@ -320,21 +354,25 @@ chat_ui_show(struct chat_ui *ui, const char *text, bool question)
 {
 	int fd = ui->apology || (question && ui->mode != UI_INTERACTIVE) ?
 	    STDERR_FILENO : STDOUT_FILENO;
-	size_t len = strlen(text);
-	const char *rest = question ? text : unshown_rest(ui, text);
 
 	clear_activity(ui);
 	if (ui->prompted)
 		put(STDOUT_FILENO, CLEAR_LINE);
 	ui->prompted = false;
+	if (question)
+		end_stream_line(ui);
+	const char *rest = question ? text : unshown_rest(ui, text);
+	size_t len = strlen(rest);
+
 	put(fd, rest);
-	if (len > 0 && text[len - 1] != '\n')
+	if (len > 0 && rest[len - 1] != '\n')
 		put(fd, "\n");
 	if (question) {
 		put(fd, "Answer y or n.\n");
 		ui->asked = true;
 	} else {
 		buf_clear(&ui->stream);
+		ui->stream_cut = false;
 	}
 	ui->apology = false;
 	ui_prompt(ui);
@@ -345,10 +383,7 @@ chat_ui_activity(struct chat_ui *ui, const char *what)
 {
 	if (!ui->progress || ui->prompted)
 		return;
-	if (ui->stream.len > 0) {	/* text before a tool call: its own lines */
-		put(STDOUT_FILENO, "\n");
-		buf_clear(&ui->stream);
-	}
+	end_stream_line(ui);
 	clear_activity(ui);
 	for (const char *p = what; *p; p++)
 		write_all(STDERR_FILENO, (unsigned char)*p < ' ' ? " " : p, 1);

@@ -374,9 +374,10 @@ gateway_greeting(struct gateway *gw)
 	struct sandbox_props props = sandbox_props(gw->opts.sandboxes,
 	    SANDBOX_CONSOLE);
 
-	return mem_printf("gatehouse: talking to %s\n"
-	    "Commands run in: %s%s%s%s. /help lists the commands, Ctrl-D "
-	    "leaves.\n", gw->opts.model->label, props.backend,
+	return mem_printf("Model: %s\n"
+	    "Commands of the model run in: %s%s%s%s\n"
+	    "/help lists what you can type, Ctrl-D leaves.\n",
+	    gw->opts.model->label, props.backend,
 	    props.level[0] ? " " : "", props.level, props.available ? "" :
 	    " (NOT AVAILABLE, they are refused: see /status)");
 }

@@ -1,0 +1,172 @@
+/* What a person sees on the terminal of `gatehouse chat`: a real one, a pty. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "gateway/chat_ui.h"
+
+struct screen {
+	struct loop *loop;
+	struct chat_ui *ui;
+	int master, saved[3];
+	char seen[4096];
+};
+
+static void
+on_say(void *arg, const char *text)
+{
+	(void)arg;
+	(void)text;
+}
+
+static bool
+is_idle(void *arg)
+{
+	(void)arg;
+	return true;
+}
+
+static void
+on_done(void *arg, int exit_code)
+{
+	(void)arg;
+	(void)exit_code;
+}
+
+/* Descriptors 0 to 2 are the terminal until screen_close. */
+static void
+screen_open(struct screen *s)
+{
+	struct chat_ui_opts opts = {
+		.peer = { NULL, on_say, is_idle }, .done = on_done,
+	};
+	struct termios raw;
+
+	s->master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+	assert_true(s->master >= 0);
+	assert_int_equal(grantpt(s->master), 0);
+	assert_int_equal(unlockpt(s->master), 0);
+	int slave = open(ptsname(s->master), O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+	assert_true(slave >= 0);
+	assert_int_equal(tcgetattr(slave, &raw), 0);
+	cfmakeraw(&raw);
+	assert_int_equal(tcsetattr(slave, TCSANOW, &raw), 0);
+	for (int fd = 0; fd < 3; fd++) {
+		s->saved[fd] = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+		dup2(slave, fd);
+	}
+	close(slave);
+	s->loop = loop_new();
+	s->ui = chat_ui_start(s->loop, &opts);
+}
+
+/* What was written stands in s->seen; an NUL byte marks its end. */
+static const char *
+screen_close(struct screen *s)
+{
+	size_t len = 0;
+
+	(void)!write(STDOUT_FILENO, "", 1);
+	chat_ui_free(&s->ui);
+	loop_free(&s->loop);
+	do {
+		ssize_t n = read(s->master, s->seen + len,
+		    sizeof(s->seen) - 1 - len);
+
+		if (n <= 0)
+			break;
+		len += (size_t)n;
+	} while (len < sizeof(s->seen) - 1 && s->seen[len - 1] != '\0');
+	s->seen[len] = '\0';
+	for (int fd = 0; fd < 3; fd++) {
+		dup2(s->saved[fd], fd);
+		close(s->saved[fd]);
+	}
+	close(s->master);
+	return s->seen;
+}
+
+#define CLEAR "\r\033[K"
+
+static void
+a_streamed_answer_is_shown_once(void **state)
+{
+	struct screen s;
+
+	(void)state;
+	screen_open(&s);
+	chat_ui_activity(s.ui, "never shown beside a prompt");
+	chat_ui_text(s.ui, "one\n", 4);
+	chat_ui_text(s.ui, "two\n", 4);
+	chat_ui_activity(s.ui, "answering");
+	chat_ui_answered(s.ui, true);
+	chat_ui_show(s.ui, "one\ntwo", false);
+	assert_string_equal(screen_close(&s), "you> " CLEAR "one\ntwo\n"
+	    "answering..." CLEAR "you> ");
+}
+
+static void
+an_answer_without_line_end_gets_one_before_the_prompt(void **state)
+{
+	struct screen s;
+
+	(void)state;
+	screen_open(&s);
+	chat_ui_text(s.ui, "yes", 3);
+	chat_ui_show(s.ui, "yes", false);
+	assert_string_equal(screen_close(&s), "you> " CLEAR "yes\nyou> ");
+}
+
+static void
+text_before_a_tool_stays_and_the_answer_follows(void **state)
+{
+	struct screen s;
+
+	(void)state;
+	screen_open(&s);
+	chat_ui_text(s.ui, "I look.", 7);
+	chat_ui_activity(s.ui, "terminal: ls");
+	chat_ui_text(s.ui, "Nothing", 7);
+	chat_ui_activity(s.ui, "answering");
+	chat_ui_show(s.ui, "Nothing there.", false);
+	assert_string_equal(screen_close(&s), "you> " CLEAR "I look.\n"
+	    "terminal: ls..." CLEAR "Nothing\n"
+	    "answering..." CLEAR "Nothing there.\nyou> ");
+}
+
+static void
+an_other_text_than_the_streamed_one_has_its_own_line(void **state)
+{
+	struct screen s;
+
+	(void)state;
+	screen_open(&s);
+	chat_ui_text(s.ui, "half an ans", 11);
+	chat_ui_show(s.ui, "Stopped.", false);
+	assert_string_equal(screen_close(&s), "you> " CLEAR "half an ans\n"
+	    "Stopped.\nyou> ");
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_streamed_answer_is_shown_once),
+		cmocka_unit_test(
+		    an_answer_without_line_end_gets_one_before_the_prompt),
+		cmocka_unit_test(text_before_a_tool_stays_and_the_answer_follows),
+		cmocka_unit_test(
+		    an_other_text_than_the_streamed_one_has_its_own_line),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
