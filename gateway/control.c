@@ -12,6 +12,7 @@
 #define PRESS_YES "ea:once:"
 #define PRESS_NO "ea:deny:"
 #define PRESS_RESEND "rs:"
+#define STAMP_MS 1000		/* platforms stamp whole seconds */
 
 static bool
 starts_with(const char *s, const char *prefix)
@@ -19,8 +20,11 @@ starts_with(const char *s, const char *prefix)
 	return strncmp(s, prefix, strlen(prefix)) == 0;
 }
 
-/* Plain yes or no counts in a private chat with exactly one open question. */
-static const char *
+/*
+ * Plain yes or no counts in a private chat with exactly one open question, and
+ * for that one: another that is asked meanwhile is not answered by it.
+ */
+static char *
 plain_answer(const struct control_env *env, const struct msg *msg,
     const char *session_key)
 {
@@ -37,7 +41,8 @@ plain_answer(const struct control_env *env, const struct msg *msg,
 		CLEANUP_JSON struct json *open = gate_open_requests(env->gate,
 		    session_key);
 
-		return json_len(open) == 1 ? words[i][1] : NULL;
+		return json_len(open) != 1 ? NULL : mem_printf("%s%s",
+		    words[i][1], json_get_str(json_at(open, 0), "id", ""));
 	}
 	return NULL;
 }
@@ -47,7 +52,7 @@ control_new(const struct control_env *env, const struct route_opts *route,
     const struct msg *msg, const char *session_key)
 {
 	struct command cmd = { COMMAND_NONE, "", "" };
-	const char *answer = NULL;
+	CLEANUP_FREE char *answer = NULL;
 
 	if (msg->kind == MSG_TEXT)
 		cmd = command_parse(msg->text);
@@ -68,6 +73,7 @@ control_new(const struct control_env *env, const struct route_opts *route,
 	if (msg->kind == MSG_PRESS)
 		c->press_id = mem_str(msg->press_id);
 	c->press_data = mem_str(answer ? answer : msg->press_data);
+	c->sent_wall = msg->sent_wall;
 	return c;
 }
 
@@ -97,6 +103,23 @@ control_is_at_once(const struct control *c)
 	return def && def->at_once;
 }
 
+/*
+ * A yes that names no question means what its writer saw: one that was sent
+ * before a question was asked (and came late) can't mean that question.
+ */
+static bool
+is_stale_yes(const struct control_env *env, const struct control *c)
+{
+	CLEANUP_JSON struct json *open = gate_open_requests(env->gate,
+	    c->session_key);
+
+	for (const struct json *r = json_first(open); r; r = json_next(r))
+		if (c->sent_wall > 0 && json_get_int(r, "asked_wall", 0) >
+		    c->sent_wall + STAMP_MS)
+			return true;
+	return false;
+}
+
 static char *
 act_decide(const struct control_env *env, const struct control *c,
     enum gate_answer answer)
@@ -122,6 +145,10 @@ act_decide(const struct control_env *env, const struct control *c,
 	} else {
 		reason = c->args;
 	}
+	if (answer == GATE_ANSWER_YES && !id[0] && is_stale_yes(env, c))
+		return mem_str("This was written before the question that waits "
+		    "now: nothing was approved. Look with /approvals, then send "
+		    "/approve ID.");
 	return gate_decide(env->gate, c->session_key, id, all, answer, reason,
 	    c->origin.platform, c->origin.user_id);
 }

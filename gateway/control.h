@@ -31,6 +31,7 @@ struct control {
 	char word[33];
 	char *args;
 	char *press_id, *press_data;
+	msec_t sent_wall;		/* the platform's time stamp; 0 unknown */
 };
 
 /* Is this message control?  NULL: no, words for the model. */

@@ -253,7 +253,7 @@ msg_of(struct fake_platform *fp, const char *user, const char *text, char *id,
 		.event_id = id, .chat_id = user, .chat_type = CHAT_DM,
 		.thread_id = "", .user_id = user, .user_name = user,
 		.msg_id = id, .reply_to = "", .text = text, .press_id = "",
-		.press_data = "", .sent_wall = loop_wall(fp->loop),
+		.press_data = "", .sent_wall = loop_wall(fp->loop) + fp->stamp_ms,
 		.text_units = utf8_units16(text, strlen(text)),
 	};
 }

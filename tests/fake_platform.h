@@ -41,6 +41,7 @@ struct fake_platform {		/* one at a time: platform_fake uses it */
 	uint64_t committed_ok, committed_failed;
 	msec_t delay;		/* of every send */
 	bool paused;
+	msec_t stamp_ms;	/* added to the time stamp of what is said */
 	bool dead;		/* between a kill and the next start */
 	unsigned next_event, next_msg;
 };

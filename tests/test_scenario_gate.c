@@ -102,6 +102,26 @@ a_workdir_is_judged_where_it_leads(void **state)
 	}
 }
 
+/* A yes for the question before comes late: it is no yes for this one. */
+static void
+a_yes_older_than_the_question_approves_nothing(void **state)
+{
+	struct world w;
+
+	(void)state;
+	start(&w, 9);
+	w.platform->stamp_ms = -60000;
+	fake_say(w.platform, "1001", "/approve");
+	world_pass(&w, 1000);
+	assert_int_equal(fake_sandbox_ran("rm -r gone"), 0);
+	assert_true(fake_saw(w.platform, "1001", "before the question"));
+	w.platform->stamp_ms = 0;
+	fake_say(w.platform, "1001", "/approve");
+	assert_true(world_settle(&w, 5000));
+	assert_int_equal(fake_sandbox_ran("rm -r gone"), 1);
+	world_done(&w);
+}
+
 static void
 silence_becomes_timeout_not_yes(void **state)
 {
@@ -269,6 +289,7 @@ main(void)
 		cmocka_unit_test(yes_runs_exactly_what_was_shown),
 		cmocka_unit_test(answers_by_command_and_by_plain_word),
 		cmocka_unit_test(a_workdir_is_judged_where_it_leads),
+		cmocka_unit_test(a_yes_older_than_the_question_approves_nothing),
 		cmocka_unit_test(silence_becomes_timeout_not_yes),
 		cmocka_unit_test(a_question_expires_also_while_the_machine_sleeps),
 		cmocka_unit_test(a_new_message_withdraws_the_question),

@@ -29,6 +29,7 @@ struct request {
 	struct timer *timer;
 	char *why;			/* rules, in plain words */
 	msec_t asked_at;		/* boottime; expiry is checked at use */
+	msec_t asked_wall;		/* to compare with a message's time stamp */
 	gate_cb *cb;
 	void *arg;
 };
@@ -315,6 +316,7 @@ on_committed(void *arg, const struct err *err)
 	}
 	request_enter(r, REQ_ASKED);
 	r->asked_at = loop_boottime(gate->loop);
+	r->asked_wall = loop_wall(gate->loop);
 	CLEANUP_FREE char *text = gate_display(&r->req, r->id,
 	    gate->opts.timeout_ms, r->why);
 
@@ -453,6 +455,7 @@ gate_open_requests(struct gate *gate, const char *session_key)
 		json_set_str(row, "backend", r->req.props.backend);
 		json_set_int(row, "age_ms",
 		    loop_boottime(gate->loop) - r->asked_at);
+		json_set_int(row, "asked_wall", r->asked_wall);
 		json_add_take(list, row);
 	}
 	return list;

@@ -89,7 +89,10 @@ char *gate_decide(struct gate *gate, const char *session_key, const char *id,
 /* A prompt could not be delivered: a denial that names the cause. */
 void gate_prompt_failed(struct gate *gate, const char *request_id,
 	const char *why);
-/* Open requests: [{id, session_key, command, workdir, backend, age_ms}]. */
+/*
+ * Open requests, oldest first: [{id, session_key, command, workdir, backend,
+ * age_ms, asked_wall}].
+ */
 struct json *gate_open_requests(struct gate *gate, const char *session_key);
 
 #endif
