@@ -15,14 +15,20 @@ static bool
 wrap(const struct run *run, struct buf *script)
 {
 	struct cell *cell = run->cell;
+	/*
+	 * The gate judges words as programs.  Where its verdict decides, a word
+	 * must not mean a function or alias of the login shell (rules 4.2).
+	 */
+	bool own_words = (slot_props(cell->slot).isolation &
+	    SANDBOX_ISOLATED) == SANDBOX_ISOLATED;
 	struct exec_text text = {
 		.command = run->command,
 		.command_len = run->command_len,
 		.dir = run->dir,
 		.fallback = run->workdir[0] ? NULL :
 		    slot_props(cell->slot).workspace,
-		.functions = cell->functions,
-		.aliases = cell->aliases,
+		.functions = own_words ? cell->functions : NULL,
+		.aliases = own_words ? cell->aliases : NULL,
 		.bash = cell->bash,
 		.give_back = !run->background,
 	};

@@ -17,6 +17,33 @@ give(const char *text, size_t len)
 	fake.plan.giveback_len = len;
 }
 
+/* Rules 4.2: the gate judged `ls`, so `ls` must not be a function there. */
+static void
+words_of_login_files_reach_only_isolated_commands(void **state)
+{
+	static const char words[] = "P/workspace\n\0E\0"
+	    "Fgreet() { echo from-login; }\n\0Aalias ls='rm -r'\n\0.\0";
+
+	(void)state;
+	for (int isolated = 0; isolated <= 1; isolated++) {
+		struct ran r;
+
+		fake_reset();
+		if (!isolated)
+			fake.props.isolation = 0;
+		give(words, sizeof(words) - 1);
+		make(1, 0);
+		run(&r, "ls");
+		assert_int_equal(r.code, 0);
+		assert_int_equal(strstr(fake.last_script, "from-login") != NULL,
+		    isolated);
+		assert_int_equal(strstr(fake.last_script, "alias ls") != NULL,
+		    isolated);
+		fake.plan.giveback = NULL;
+		end();
+	}
+}
+
 static void
 what_is_given_back_is_what_comes_next(void **state)
 {
@@ -281,6 +308,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(words_of_login_files_reach_only_isolated_commands),
 		cmocka_unit_test(what_is_given_back_is_what_comes_next),
 		cmocka_unit_test(a_cancelled_command_gives_nothing_back),
 		cmocka_unit_test(background_belongs_to_the_session_once_started),
