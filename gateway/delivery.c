@@ -154,7 +154,7 @@ delivery_repeat(struct delivery *d, const struct place *to, int64_t id)
 	if (chat->repeats >= REPEATS_MAX)
 		return false;
 	chat->repeats++;
-	store_outbox_resend(d->store, id, loop_wall(d->loop), NULL, NULL);
+	store_outbox_resend(d->store, id, NULL, loop_wall(d->loop), NULL, NULL);
 	delivery_kick(d, to);
 	return true;
 }

@@ -271,6 +271,7 @@ store_outbox_chats(struct store *store, store_json_cb *cb, void *arg)
 struct resend_job {
 	struct job job;
 	int64_t id;
+	const char *chat_id;	/* NULL: any */
 	msec_t now;
 };
 
@@ -301,7 +302,8 @@ resend_run(struct job *job, const struct q *q, struct err *err)
 	struct resend_job *r = (struct resend_job *)job;
 	struct db_rows *rows = db_query(q->db, err, "SELECT grp, resent, "
 	    " EXISTS(SELECT 1 FROM outbox o WHERE o.grp = outbox.grp"
-	    "  AND o.state <> 'delivered') FROM outbox WHERE id = ?", DB_I(r->id));
+	    "  AND o.state <> 'delivered') FROM outbox WHERE id = ?"
+	    " AND chat_id = coalesce(?, chat_id)", DB_I(r->id), DB_S(r->chat_id));
 	int rc = rows ? db_next(rows, err) : -1;
 
 	if (rc != 1)
@@ -319,8 +321,8 @@ resend_run(struct job *job, const struct q *q, struct err *err)
 }
 
 struct op *
-store_outbox_resend(struct store *store, int64_t id, msec_t now_wall,
-	store_cb *cb, void *arg)
+store_outbox_resend(struct store *store, int64_t id, const char *chat_id,
+	msec_t now_wall, store_cb *cb, void *arg)
 {
 	static const struct job_type type = {
 		.name = "send again", .flags = JOB_WRITES,
@@ -329,6 +331,7 @@ store_outbox_resend(struct store *store, int64_t id, msec_t now_wall,
 	struct resend_job *r = job_new(store, &type, sizeof(*r));
 
 	r->id = id;
+	r->chat_id = job_str(&r->job, "chat id", chat_id, JOB_KEY_MAX);
 	r->now = now_wall;
 	return job_submit_done(&r->job, cb, arg);
 }

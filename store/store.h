@@ -217,9 +217,13 @@ struct op *store_outbox_mark(struct store *store, int64_t id, const char *state,
 	msec_t now_wall, store_cb *cb, void *arg);
 /* Chats with waiting rows: [{platform, account, chat_id, thread_id, due}]. */
 struct op *store_outbox_chats(struct store *store, store_json_cb *cb, void *arg);
-/* Whole answers for a resend button: copies the row's group as new rows. */
-struct op *store_outbox_resend(struct store *store, int64_t id, msec_t now_wall,
-	store_cb *cb, void *arg);
+/*
+ * Whole answers for a resend button: copies the row's group as new rows.
+ * chat_id: where it was asked for; rows of another chat are ERR_NOT_FOUND.
+ * NULL: any chat.
+ */
+struct op *store_outbox_resend(struct store *store, int64_t id,
+	const char *chat_id, msec_t now_wall, store_cb *cb, void *arg);
 /* A chat got a new id: sessions, inbox and outbox move in one transaction. */
 struct op *store_migrate_chat(struct store *store, const char *platform,
 	const char *account, const char *old_id, const char *new_id,

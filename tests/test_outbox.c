@@ -394,9 +394,12 @@ a_resend_copies_the_whole_answer_once(void **state)
 	sync_mark(s, first, "delivered", "1");
 	sync_take(s);
 	sync_mark(s, s->row.id, "unknown", NULL);
-	assert_int_equal(SYNC(s, store_outbox_resend(s->store, first, s->now,
+	/* a button pressed in another chat reaches nothing here */
+	assert_int_equal(SYNC(s, store_outbox_resend(s->store, first, "another",
+	    s->now, sync_on_done, s)), ERR_NOT_FOUND);
+	assert_int_equal(SYNC(s, store_outbox_resend(s->store, first, NULL, s->now,
 	    sync_on_done, s)), ERR_NONE);
-	assert_int_equal(SYNC(s, store_outbox_resend(s->store, first + 1, s->now,
+	assert_int_equal(SYNC(s, store_outbox_resend(s->store, first + 1, NULL, s->now,
 	    sync_on_done, s)), ERR_EXISTS);
 	/* a new message does not take back what a person asked for */
 	sync_say(s, K, "2", "r", true);
@@ -407,9 +410,9 @@ a_resend_copies_the_whole_answer_once(void **state)
 		assert_true(s->row.id > first + 1);
 		sync_mark(s, s->row.id, "delivered", "2");
 	}
-	assert_int_equal(SYNC(s, store_outbox_resend(s->store, s->row.id, s->now,
+	assert_int_equal(SYNC(s, store_outbox_resend(s->store, s->row.id, NULL, s->now,
 	    sync_on_done, s)), ERR_EXISTS);
-	assert_int_equal(SYNC(s, store_outbox_resend(s->store, 999, s->now,
+	assert_int_equal(SYNC(s, store_outbox_resend(s->store, 999, NULL, s->now,
 	    sync_on_done, s)), ERR_NOT_FOUND);
 }
 
