@@ -256,3 +256,24 @@ utf8_stream_end(struct utf8_stream *st, struct buf *out)
 	st->held_len = 0;
 	return buf_add_str(out, REPLACEMENT);
 }
+
+bool
+utf8_for_terminal(struct buf *out, const char *s, size_t len, bool one_line)
+{
+	bool whole = true;
+
+	while (len > 0) {
+		uint32_t cp = 0;
+		size_t n = utf8_next(s, len, &cp);
+
+		if (n == 0)
+			n = 1;
+		else if (cp == '\n' || cp == '\t')
+			whole &= buf_add_char(out, one_line ? ' ' : (char)cp);
+		else if (cp >= 0x20 && (cp < 0x7f || cp >= 0xa0))
+			whole &= buf_add(out, s, n);
+		s += n;
+		len -= n;
+	}
+	return whole;
+}

@@ -22,6 +22,13 @@ size_t utf8_cut(const char *s, size_t len, size_t max);
 bool utf8_repair(struct buf *out, const char *s, size_t len);
 
 /*
+ * Appends s without what a terminal would take for orders: C0 but line feed and
+ * tab, DEL, C1 and invalid bytes are left out.  one_line: those two become
+ * spaces.
+ */
+bool utf8_for_terminal(struct buf *out, const char *s, size_t len, bool one_line);
+
+/*
  * Incremental decoder for streams cut anywhere: holds back an incomplete
  * sequence until its rest comes or utf8_stream_end() is called.
  */

@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 
 #define LINE_MAX_BYTES (256 * 1024)
 #define LOOK_MS 10
@@ -70,6 +71,24 @@ static void
 put(int fd, const char *s)
 {
 	write_all(fd, s, strlen(s));
+}
+
+/*
+ * Words of a model, a command or a person: none of them may steer the terminal
+ * (erase a question, forge an answer).  A pipe gets them as they are.
+ */
+static void
+put_words(int fd, const char *s, size_t len, bool one_line)
+{
+	struct buf clean CLEANUP_BUF;
+
+	buf_init(&clean, len + 1);
+	if (isatty(fd)) {
+		utf8_for_terminal(&clean, s, len, one_line);
+		write_all(fd, clean.data, clean.len);
+	} else {
+		write_all(fd, s, len);
+	}
 }
 
 static void
@@ -318,7 +337,7 @@ chat_ui_text(struct chat_ui *ui, const char *text, size_t len)
 	if (ui->stream_cut)
 		buf_clear(&ui->stream);
 	ui->stream_cut = false;
-	write_all(STDOUT_FILENO, text, len);
+	put_words(STDOUT_FILENO, text, len, false);
 	buf_add(&ui->stream, text, len);
 }
 
@@ -364,7 +383,7 @@ chat_ui_show(struct chat_ui *ui, const char *text, bool question)
 	const char *rest = question ? text : unshown_rest(ui, text);
 	size_t len = strlen(rest);
 
-	put(fd, rest);
+	put_words(fd, rest, len, false);
 	if (len > 0 && rest[len - 1] != '\n')
 		put(fd, "\n");
 	if (question) {
@@ -385,8 +404,7 @@ chat_ui_activity(struct chat_ui *ui, const char *what)
 		return;
 	end_stream_line(ui);
 	clear_activity(ui);
-	for (const char *p = what; *p; p++)
-		write_all(STDERR_FILENO, (unsigned char)*p < ' ' ? " " : p, 1);
+	put_words(STDERR_FILENO, what, strlen(what), true);
 	put(STDERR_FILENO, "...");
 	ui->activity_shown = true;
 }

@@ -1,9 +1,11 @@
 #include "gateway/sessions_ask.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "gateway/cli.h"
 
 int
 sessions_ask_open(struct sessions_ask *ask, const struct home *home,
@@ -63,4 +65,41 @@ sessions_ask_wait(struct sessions_ask *ask)
 		err_set(&ask->err, ERR_IO, "waiting for the database failed");
 	}
 	return ask->failed ? -1 : 0;
+}
+
+int
+sessions_ask_list(struct cli_ctx *ctx, const char *none,
+	void (*call)(struct sessions_ask *ask), void (*print)(const struct json *row))
+{
+	bool as_json = cli_option(ctx, "json") != NULL;
+	struct sessions_ask ask;
+	struct err err;
+	int status = CLI_OK;
+
+	if (sessions_ask_open(&ask, &ctx->home, true, &err) < 0) {
+		if (err.code != ERR_NOT_FOUND) {
+			cli_complain("%s", err.text);
+			return CLI_FAIL;
+		}
+		if (!as_json)
+			printf("%s\n", none);
+		return CLI_OK;
+	}
+	call(&ask);
+	if (sessions_ask_wait(&ask) < 0) {
+		cli_complain("%s", ask.err.text);
+		status = CLI_FAIL;
+	} else if (json_len(ask.res) == 0 && !as_json) {
+		printf("%s\n", none);
+	}
+	for (const struct json *row = json_first(ask.res); row; row = json_next(row)) {
+		CLEANUP_FREE char *text = json_text(row);
+
+		if (as_json)
+			printf("%s\n", text);
+		else
+			print(row);
+	}
+	sessions_ask_close(&ask);
+	return status;
 }

@@ -28,4 +28,12 @@ void sessions_on_answer(void *arg, const struct json *res, const struct err *err
 void sessions_on_done(void *arg, const struct err *err);
 int sessions_ask_wait(struct sessions_ask *ask);
 
+/*
+ * A whole command that lists rows: asks read-only by call(), prints each row,
+ * or says `none`.  With --json one object a line and nothing for none.
+ */
+struct cli_ctx;
+int sessions_ask_list(struct cli_ctx *ctx, const char *none,
+	void (*call)(struct sessions_ask *ask), void (*print)(const struct json *row));
+
 #endif

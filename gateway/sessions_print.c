@@ -21,31 +21,15 @@ put_time(FILE *out, int64_t unix_ms)
 		fputs("(no time)", out);
 }
 
-/* C0, DEL and C1 would be orders to a terminal. */
-static bool
-is_control(uint32_t cp)
+void
+sessions_print_text(FILE *out, const char *text, bool one_line)
 {
-	return cp < 0x20 || (cp >= 0x7f && cp < 0xa0);
-}
+	struct buf clean CLEANUP_BUF;
+	size_t len = strlen(text);
 
-static void
-put_text(FILE *out, const char *text, bool one_line)
-{
-	size_t left = strlen(text);
-
-	while (left > 0) {
-		uint32_t cp = 0;
-		size_t n = utf8_next(text, left, &cp);
-
-		if (n == 0)
-			n = 1;	/* what the store holds is valid: never */
-		if (cp == '\n' || cp == '\t')
-			putc(one_line ? ' ' : (int)cp, out);
-		else if (!is_control(cp))
-			fwrite(text, 1, n, out);
-		text += n;
-		left -= n;
-	}
+	buf_init(&clean, len + 1);
+	utf8_for_terminal(&clean, text, len, one_line);
+	fwrite(clean.data, 1, clean.len, out);
 }
 
 /* Content is a text, or parts as models take them. */
@@ -55,10 +39,10 @@ put_content(FILE *out, const struct json *entry)
 	const struct json *content = json_get(entry, "content");
 
 	if (json_str(content))
-		put_text(out, json_str(content), false);
+		sessions_print_text(out, json_str(content), false);
 	for (const struct json *p = json_is_array(content) ?
 	    json_first(content) : NULL; p; p = json_next(p))
-		put_text(out, json_get_str(p, "text", "[not text]"), false);
+		sessions_print_text(out, json_get_str(p, "text", "[not text]"), false);
 }
 
 static const char *
@@ -75,7 +59,7 @@ sessions_print_row(FILE *out, const struct json *row)
 	fprintf(out, "%s  ", json_get_str(row, "session_id", ""));
 	put_time(out, json_get_int(row, "updated_at", 0));
 	fprintf(out, "  %5lld  ", (long long)json_get_int(row, "messages", 0));
-	put_text(out, title[0] ? title : json_get_str(row, "session_key", ""),
+	sessions_print_text(out, title[0] ? title : json_get_str(row, "session_key", ""),
 		true);
 	putc('\n', out);
 }
@@ -89,9 +73,9 @@ sessions_print_head(FILE *out, enum sessions_form form, const struct json *row)
 	if (form == SESSIONS_JSONL)
 		return;
 	fputs(form == SESSIONS_MARKDOWN ? "# " : "", out);
-	put_text(out, title[0] ? title : id, true);
+	sessions_print_text(out, title[0] ? title : id, true);
 	fprintf(out, "\n\nSession %s, ", id);
-	put_text(out, json_get_str(row, "session_key", ""), true);
+	sessions_print_text(out, json_get_str(row, "session_key", ""), true);
 	fputs(", started ", out);
 	put_time(out, json_get_int(row, "created_at", 0));
 	fprintf(out, ", %lld messages\n",
@@ -119,7 +103,7 @@ sessions_print_entry(FILE *out, enum sessions_form form,
 		return;
 	}
 	fputs(form == SESSIONS_MARKDOWN ? "\n## " : "\n-- ", out);
-	put_text(out, json_get_str(entry, "role", "?"), true);
+	sessions_print_text(out, json_get_str(entry, "role", "?"), true);
 	fputs(", ", out);
 	put_time(out, json_get_int(entry, "at", 0));
 	if (strcmp(json_get_str(entry, "mark", ""), "cut") == 0)
@@ -129,9 +113,9 @@ sessions_print_entry(FILE *out, enum sessions_form form,
 	putc('\n', out);
 	for (const struct json *c = json_first(calls); c; c = json_next(c)) {
 		fputs(form == SESSIONS_MARKDOWN ? "\n    " : "> ", out);
-		put_text(out, call_text(c, "name"), true);
+		sessions_print_text(out, call_text(c, "name"), true);
 		putc(' ', out);
-		put_text(out, call_text(c, "arguments"), true);
+		sessions_print_text(out, call_text(c, "arguments"), true);
 		putc('\n', out);
 	}
 }
@@ -142,8 +126,8 @@ sessions_print_match(FILE *out, const struct json *match)
 	fprintf(out, "%s  ", json_get_str(match, "session_id", ""));
 	put_time(out, json_get_int(match, "at", 0));
 	fputs("  ", out);
-	put_text(out, json_get_str(match, "role", "?"), true);
+	sessions_print_text(out, json_get_str(match, "role", "?"), true);
 	fputs(": ", out);
-	put_text(out, json_get_str(match, "text", ""), true);
+	sessions_print_text(out, json_get_str(match, "text", ""), true);
 	putc('\n', out);
 }

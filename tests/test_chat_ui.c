@@ -114,6 +114,30 @@ a_streamed_answer_is_shown_once(void **state)
 	    "answering..." CLEAR "you> ");
 }
 
+/* A model that is told to could hide a question or forge an answer. */
+static void
+words_cannot_steer_the_terminal(void **state)
+{
+	static const char hostile[] = "a\x1b[2J\x1b]0;t\x07" "b\r\xc2\x9b" "1A\xff" "c\n";
+	struct screen s;
+
+	(void)state;
+	screen_open(&s);
+	chat_ui_show(s.ui, hostile, true);
+	chat_ui_text(s.ui, hostile, sizeof(hostile) - 1);
+	chat_ui_activity(s.ui, "terminal: x\x1b[1A\ny");
+	chat_ui_show(s.ui, "end", false);	/* clears the activity's line */
+	const char *seen = screen_close(&s);
+
+	assert_non_null(strstr(seen, "a[2J]0;tb1Ac\n"));
+	assert_non_null(strstr(seen, "terminal: x[1A y..."));
+	assert_null(strstr(seen, "\x1b[2J"));
+	assert_null(strstr(seen, "\x1b[1A"));
+	assert_null(strstr(seen, "\x1b]"));
+	assert_null(strchr(seen, '\xff'));
+	assert_null(strstr(seen, "\xc2\x9b"));
+}
+
 static void
 an_answer_without_line_end_gets_one_before_the_prompt(void **state)
 {
@@ -160,6 +184,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(words_cannot_steer_the_terminal),
 		cmocka_unit_test(a_streamed_answer_is_shown_once),
 		cmocka_unit_test(
 		    an_answer_without_line_end_gets_one_before_the_prompt),
