@@ -71,6 +71,37 @@ a_kill_at_any_moment_loses_nothing_and_repeats_nothing(void **state)
 		crash_at(at);
 }
 
+/*
+ * Rules 3.1: the row comes before the act.  A command whose end nobody saw is
+ * reported by name, and its run does not go on: the model is not asked again.
+ */
+static void
+a_command_cut_by_the_crash_is_reported_not_resumed(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w, 5);
+	world_boot(&w);
+	fake_model_script(w.model, &(struct fake_answer){ .call = "sleep 9" });
+	fake_say(w.platform, "1001", "do it once");
+	world_pass(&w, 500);
+	assert_int_equal(fake_sandbox_ran("sleep 9"), 1);
+	world_crash(&w);
+	world_boot(&w);
+	assert_true(world_settle(&w, 60000));
+	assert_int_equal(fake_model_calls(w.model), 1);
+	assert_int_equal(fake_sandbox_ran("sleep 9"), 1);
+	assert_true(fake_saw(w.platform, "1001", "outcome is unknown"));
+	assert_true(fake_saw(w.platform, "1001", "sleep 9"));
+	fake_say(w.platform, "1001", "what happened?");
+	assert_true(world_settle(&w, 60000));
+	CLEANUP_FREE char *text = fake_model_request_text(w.model, 1);
+
+	assert_non_null(strstr(text, "unknown"));
+	world_done(&w);
+}
+
 /* Case C001: what waited is handled once, in order, after a cold start. */
 static void
 messages_accepted_before_the_crash_are_answered(void **state)
@@ -186,6 +217,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 		    a_kill_at_any_moment_loses_nothing_and_repeats_nothing),
+		cmocka_unit_test(a_command_cut_by_the_crash_is_reported_not_resumed),
 		cmocka_unit_test(messages_accepted_before_the_crash_are_answered),
 		cmocka_unit_test(
 		    a_run_is_resumed_three_times_then_closed_with_a_word),

@@ -102,6 +102,31 @@ a_workdir_is_judged_where_it_leads(void **state)
 	}
 }
 
+/* No question, no mode, no isolation lifts the hardline floor. */
+static void
+what_is_never_allowed_is_neither_asked_nor_run(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		struct world w;
+
+		world_init(&w, (uint64_t)i + 1);
+		fake_sandbox.isolated = i & 1;
+		w.opts.gate.off = i & 2;
+		world_boot(&w);
+		fake_model_script(w.model, &(struct fake_answer){
+		    .call = "mkfs.ext4 /dev/sda1" });
+		fake_say(w.platform, "1001", "please");
+		assert_true(world_settle(&w, 5000));
+		assert_int_equal(fake_sandbox_ran("mkfs.ext4 /dev/sda1"), 0);
+		assert_false(fake_saw(w.platform, "1001", "Allow this command"));
+		CLEANUP_FREE char *text = fake_model_request_text(w.model, 1);
+
+		assert_non_null(strstr(text, "never allowed"));
+		world_done(&w);
+	}
+}
+
 /* A yes for the question before comes late: it is no yes for this one. */
 static void
 a_yes_older_than_the_question_approves_nothing(void **state)
@@ -289,6 +314,7 @@ main(void)
 		cmocka_unit_test(yes_runs_exactly_what_was_shown),
 		cmocka_unit_test(answers_by_command_and_by_plain_word),
 		cmocka_unit_test(a_workdir_is_judged_where_it_leads),
+		cmocka_unit_test(what_is_never_allowed_is_neither_asked_nor_run),
 		cmocka_unit_test(a_yes_older_than_the_question_approves_nothing),
 		cmocka_unit_test(silence_becomes_timeout_not_yes),
 		cmocka_unit_test(a_question_expires_also_while_the_machine_sleeps),
