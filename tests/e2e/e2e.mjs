@@ -241,6 +241,35 @@ test('kill -9 at any moment: nothing lost, nothing repeated', async (w) => {
     console.log(`# ${rounds} kills in ${Math.round((Date.now() - began) / 1000)} s`);
 });
 
+test('hostile peers: odd answers of Telegram and endless ones of the model leave it serving', async (w) => {
+  const gateway = await w.gateway();
+  const bodies = ['['.repeat(200000), '{"ok":true,"result":"no list"}', '<html>proxy</html>', '',
+    '{"ok":true,"result":[{"update_id":1e300,"message":{"chat":{"id":"x"},"text":5}},null,7]}',
+    `{"ok":true,"result":[],"pad":"${'x'.repeat(30 << 20)}"}`];
+  for (const body of bodies)
+    await w.tg('POST', '/fail', { method: 'getUpdates', status: 200, body });
+  await w.say('run echo after the odd ones');
+  await w.see('after the odd ones', 1001, 90000);
+  const many = Array.from({ length: 3000 }, (_, n) =>
+    ({ call: { id: `c${n}`, name: 'terminal', arguments: '{"command":"echo x"}' } }));
+  for (const script of [{ events: [...many, { finish: 'tool_calls' }] },
+    { events: [{ raw: `data: {"choices":[{"delta":{"content":"${'y'.repeat(40 << 20)}"}}]}\n\n` }] },
+    { events: [{ raw: `data: ${'['.repeat(1 << 20)}\n\n` }] },
+    { events: [{ raw: 'data: '.padEnd(8 << 20, 'z') }] }]) {
+    await w.llm('POST', '/queue', Array.from({ length: 5 }, () => script));
+    const seen = (await w.shown(1002)).length;
+    await w.say('be hostile', 1002);
+    await until('it is told or answered', async () => (await w.shown(1002)).length > seen, 90000);
+    await w.llm('POST', '/reset');
+  }
+  await w.say('run echo still here');
+  await w.see('still here', 1001, 30000);
+  const status = fs.readFileSync(`/proc/${gateway.child.pid}/status`, 'utf8');
+  assert.ok(Number(/VmHWM:\s+(\d+)/.exec(status)[1]) < 250000, status);
+  await w.stop(gateway);
+  assert.equal(gateway.code, 0, gateway.err.slice(-2000));
+});
+
 test('SIGTERM in mid-run: marked, answered after the restart', async (w) => {
   w.configure({ agent: { restart_drain_timeout: 0 } });
   let gateway = await w.gateway();
