@@ -69,7 +69,7 @@ cell_make(struct sandboxes *sb, const struct sandbox_key *key)
 	cell->bash = true;
 	vars_init(&cell->login, VARS_MAX);
 	vars_init(&cell->exports, VARS_MAX);
-	TAILQ_INIT(&cell->runs);
+	TAILQ_INIT(&cell->tasks);
 	TAILQ_INIT(&cell->trees);
 	TAILQ_INIT(&cell->processes);
 	cell->used_boot = loop_boottime(sb->loop);
@@ -84,7 +84,7 @@ cell_free(struct cell **cp)
 	struct process *p;
 	struct tree *t;
 
-	REQUIRE(TAILQ_EMPTY(&cell->runs));
+	REQUIRE(TAILQ_EMPTY(&cell->tasks));
 	while ((p = TAILQ_FIRST(&cell->processes)))
 		process_free(&p);
 	while ((t = TAILQ_FIRST(&cell->trees))) {
@@ -114,13 +114,13 @@ static void
 on_kick(void *arg)
 {
 	struct cell *cell = arg;
-	struct run *run, *next;
+	struct task *task, *next;
 
 	cell->kick = NULL;
-	/* A look starts things and fails later: it frees no run. */
-	for (run = TAILQ_FIRST(&cell->runs); run; run = next) {
-		next = run_next(run);
-		run_look(run);
+	/* A look starts things and fails later: it frees no task. */
+	for (task = TAILQ_FIRST(&cell->tasks); task; task = next) {
+		next = task_next(task);
+		task_look(task);
 	}
 	sandboxes_changed(cell->sb);
 }
@@ -228,7 +228,7 @@ cell_close(struct cell *cell)
 static bool
 busy(const struct cell *cell)
 {
-	return cell->nruns > 0 || !TAILQ_EMPTY(&cell->trees) || cell->op;
+	return cell->ntasks > 0 || !TAILQ_EMPTY(&cell->trees) || cell->op;
 }
 
 bool

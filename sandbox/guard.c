@@ -41,9 +41,9 @@ end_all(struct sandboxes *sb, const struct disk_space *now)
 	log_error("sandbox", NULL, "every command is %s", text);
 	while (map_next(&sb->cells, &it, NULL, &value)) {
 		struct cell *cell = value;
-		struct run *run;
-		for (run = TAILQ_FIRST(&cell->runs); run; run = run_next(run))
-			run_stop(run, text);
+		struct task *task;
+		for (task = TAILQ_FIRST(&cell->tasks); task; task = task_next(task))
+			task_stop(task, text);
 		cell_stop_processes(cell, text);
 	}
 }

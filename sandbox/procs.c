@@ -58,7 +58,7 @@ shown(const char *text, size_t len, size_t max)
 	return cut;
 }
 
-/* The oldest that has ended makes room; there is one, see check() in run.c. */
+/* The oldest that has ended makes room; there is one, see check() in task.c. */
 static void
 forget_one(struct cell *cell)
 {

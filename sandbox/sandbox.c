@@ -185,7 +185,7 @@ all_closed(struct sandboxes *sb)
 	while (map_next(&sb->cells, &it, NULL, &value)) {
 		struct cell *cell = value;
 		cell_close(cell);
-		all &= cell->state == CELL_CLOSED && cell->nruns == 0 &&
+		all &= cell->state == CELL_CLOSED && cell->ntasks == 0 &&
 		    TAILQ_EMPTY(&cell->trees);
 	}
 	return all;

@@ -5,7 +5,7 @@
  *     slot      one backend in use: started, probed, its properties
  *     cell      one sandbox: box, snapshot, exports, directory, idle timer
  *       tree    one process tree until it is confirmed dead (the reaper)
- *       run     one command on its way (an op)
+ *       task    one command on its way (an op)
  *       process one background command (procs.h)
  */
 #ifndef GATEHOUSE_SANDBOX_PRIV_H
@@ -27,7 +27,7 @@
 #define RETRY_MS 60000
 
 struct cell;
-struct run;
+struct task;
 struct process;
 struct sandboxes;
 
@@ -106,12 +106,12 @@ struct cell {
 	bool has_exports;
 	struct vars exports;
 	char *cwd;		/* NULL: the workspace */
-	struct run *writer;
+	struct task *writer;
 
-	TAILQ_HEAD(, run) runs;
+	TAILQ_HEAD(, task) tasks;
 	TAILQ_HEAD(, tree) trees;
 	TAILQ_HEAD(, process) processes;
-	size_t nruns, nprocesses;
+	size_t ntasks, nprocesses;
 	unsigned dying;		/* trees killed and not yet dead */
 	bool quarantined;
 	char *why;		/* of the quarantine */
@@ -122,7 +122,7 @@ struct cell {
 struct cell *cell_get(struct sandboxes *sb, const struct sandbox_key *key);
 struct cell *cell_make(struct sandboxes *sb, const struct sandbox_key *key);
 void cell_free(struct cell **cell);
-/* Something that a run may wait for has changed: they look again, soon. */
+/* Something that a task may wait for has changed: they look again, soon. */
 void cell_changed(struct cell *cell);
 void cell_touch(struct cell *cell);	/* used now */
 void cell_open(struct cell *cell);
@@ -135,13 +135,13 @@ void cell_env(const struct cell *cell, struct vars *ret);
 const char *cell_cwd(const struct cell *cell);
 void cell_snapshot(struct cell *cell);	/* one login shell (snapshot.c) */
 
-/* ---- run and process --------------------------------------------------------- */
+/* ---- task and process --------------------------------------------------------- */
 
-/* Called by the cell when something changed. May free the run. */
-void run_look(struct run *run);
-struct run *run_next(struct run *run);
+/* Called by the cell when something changed. May free the task. */
+void task_look(struct task *task);
+struct task *task_next(struct task *task);
 /* Its tree is killed and text is the reason that is given. */
-void run_stop(struct run *run, const char *text);
+void task_stop(struct task *task, const char *text);
 
 /* Takes the tree over. id: new, static in the process. */
 struct process *process_new(struct cell *cell, struct tree *tree,

@@ -1,19 +1,19 @@
-/* A command on its way; for run.c and run_start.c only. */
-#ifndef GATEHOUSE_RUN_PRIV_H
-#define GATEHOUSE_RUN_PRIV_H
+/* A command on its way; for task.c and task_start.c only. */
+#ifndef GATEHOUSE_TASK_PRIV_H
+#define GATEHOUSE_TASK_PRIV_H
 
 #include "base/buf.h"
 #include "sandbox/sandbox_priv.h"
 
 struct output;
 
-enum run_step { RUN_WAIT, RUN_RUN, RUN_END };
+enum task_step { TASK_WAIT, TASK_RUN, TASK_END };
 
-struct run {
+struct task {
 	struct op op;
-	TAILQ_ENTRY(run) entry;
+	TAILQ_ENTRY(task) entry;
 	struct cell *cell;
-	enum run_step step;
+	enum task_step step;
 
 	char *command;
 	size_t command_len;
@@ -47,12 +47,12 @@ struct run {
 	void *arg;
 };
 
-extern const struct op_type run_type;
-extern const struct proc_events run_events;
+extern const struct op_type task_type;
+extern const struct proc_events task_events;
 
-void job_enter(struct run *run, enum run_step step);	/* also ends its timer */
+void task_enter(struct task *task, enum task_step step);	/* also ends its timer */
 /* Not run, certainly: the callback comes from the loop. Only while waiting. */
-void run_refuse(struct run *run, enum err_code code, const char *text);
-void run_timed_out(void *arg);		/* the deadline's timer */
+void task_refuse(struct task *task, enum err_code code, const char *text);
+void task_timed_out(void *arg);		/* the deadline's timer */
 
 #endif

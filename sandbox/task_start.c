@@ -1,20 +1,20 @@
-/* The way of a command up to its shell: see run.c. */
+/* The way of a command up to its shell: see task.c. */
 #include <string.h>
 
 #include "base/mem.h"
 #include "sandbox/cwd.h"
 #include "sandbox/exec.h"
 #include "sandbox/output.h"
-#include "sandbox/run_priv.h"
+#include "sandbox/task_priv.h"
 
 #define SCRIPT_MAX (8 * 1024 * 1024)
 #define INPUT_MAX (16 * 1024 * 1024)
 #define NOTE_MAX 4096
 
 static bool
-wrap(const struct run *run, struct buf *script)
+wrap(const struct task *task, struct buf *script)
 {
-	struct cell *cell = run->cell;
+	struct cell *cell = task->cell;
 	/*
 	 * The gate judges words as programs.  Where its verdict decides, a word
 	 * must not mean a function or alias of the login shell (rules 4.2).
@@ -22,24 +22,24 @@ wrap(const struct run *run, struct buf *script)
 	bool own_words = (slot_props(cell->slot).isolation &
 	    SANDBOX_ISOLATED) == SANDBOX_ISOLATED;
 	struct exec_text text = {
-		.command = run->command,
-		.command_len = run->command_len,
-		.dir = run->dir,
-		.fallback = run->workdir[0] ? NULL :
+		.command = task->command,
+		.command_len = task->command_len,
+		.dir = task->dir,
+		.fallback = task->workdir[0] ? NULL :
 		    slot_props(cell->slot).workspace,
 		.functions = own_words ? cell->functions : NULL,
 		.aliases = own_words ? cell->aliases : NULL,
 		.bash = cell->bash,
-		.give_back = !run->background,
+		.give_back = !task->background,
 	};
 
 	return exec_wrap(script, &text);
 }
 
 static void
-run_spawn(struct run *run)
+task_spawn(struct task *task)
 {
-	struct cell *cell = run->cell;
+	struct cell *cell = task->cell;
 	struct sandbox_props props = slot_props(cell->slot);
 	struct output_opts out = {
 		.max = cell->sb->opts.output_max,
@@ -52,10 +52,10 @@ run_spawn(struct run *run)
 	struct err err;
 
 	buf_init(&script, SCRIPT_MAX);
-	run->dir = cwd_resolve(cell_cwd(cell),
-	    props.home ? props.home : props.workspace, run->workdir);
-	if (!wrap(run, &script)) {
-		run_refuse(run, ERR_LIMIT, "the command is too long");
+	task->dir = cwd_resolve(cell_cwd(cell),
+	    props.home ? props.home : props.workspace, task->workdir);
+	if (!wrap(task, &script)) {
+		task_refuse(task, ERR_LIMIT, "the command is too long");
 		return;
 	}
 	cell_env(cell, &vars);
@@ -64,40 +64,40 @@ run_spawn(struct run *run)
 	req = (struct spawn_req){
 		.script = script.data, .script_len = script.len,
 		.env = (const char *const *)env,
-		.input = run->input, .input_len = run->input_len,
-		.split = run->split, .keep_children = run->background,
+		.input = task->input, .input_len = task->input_len,
+		.split = task->split, .keep_children = task->background,
 	};
-	run->tree = tree_spawn(cell, &req, &run_events, run, &err);
+	task->tree = tree_spawn(cell, &req, &task_events, task, &err);
 	vars_env_free(&env);
-	if (!run->tree) {
-		run_refuse(run, err.code, err.text);
+	if (!task->tree) {
+		task_refuse(task, err.code, err.text);
 		return;
 	}
-	run->output = output_new(&out);
-	job_enter(run, RUN_RUN);
-	if (run->background)
+	task->output = output_new(&out);
+	task_enter(task, TASK_RUN);
+	if (task->background)
 		return;
-	run->writes_back = cell->writer == NULL;
-	if (run->writes_back)
-		cell->writer = run;
-	run->timer = loop_after(cell->sb->loop, run->timeout_ms, "command",
-	    run_timed_out, run);
+	task->writes_back = cell->writer == NULL;
+	if (task->writes_back)
+		cell->writer = task;
+	task->timer = loop_after(cell->sb->loop, task->timeout_ms, "command",
+	    task_timed_out, task);
 }
 
 /* Whether the sandbox is ready; starts what is missing. */
 static bool
-cell_ready(struct run *run)
+cell_ready(struct task *task)
 {
-	struct cell *cell = run->cell;
+	struct cell *cell = task->cell;
 
 	if (cell->dying)
 		return false;
 	if (cell->state == CELL_OPENING || cell->state == CELL_CLOSING) {
-		run->saw_opening |= cell->state == CELL_OPENING;
+		task->saw_opening |= cell->state == CELL_OPENING;
 		return false;
 	}
-	if (run->saw_opening && cell->open_err.code) {
-		run_refuse(run, cell->open_err.code, cell->open_err.text);
+	if (task->saw_opening && cell->open_err.code) {
+		task_refuse(task, cell->open_err.code, cell->open_err.text);
 		return false;
 	}
 	if (cell->stale || cell_expired(cell)) {
@@ -108,12 +108,12 @@ cell_ready(struct run *run)
 		cell->stale = false;
 	}
 	if (cell->state == CELL_CLOSED) {
-		run->saw_opening = true;
+		task->saw_opening = true;
 		cell_open(cell);
 		return false;
 	}
 	if (!cell->snapshot_tried) {
-		run->saw_opening = true;	/* its failure is told the same way */
+		task->saw_opening = true;	/* its failure is told the same way */
 		cell_snapshot(cell);
 		return false;
 	}
@@ -121,11 +121,11 @@ cell_ready(struct run *run)
 }
 
 void
-run_look(struct run *run)
+task_look(struct task *task)
 {
-	struct cell *cell = run->cell;
+	struct cell *cell = task->cell;
 
-	if (run->step != RUN_WAIT)
+	if (task->step != TASK_WAIT)
 		return;
 	if (!cell->slot->probed) {
 		slot_probe(cell->slot);
@@ -133,16 +133,16 @@ run_look(struct run *run)
 	}
 	struct sandbox_props props = slot_props(cell->slot);
 	if (cell->sb->closing)
-		run_refuse(run, ERR_UNAVAILABLE, "not run: gatehouse is stopping");
+		task_refuse(task, ERR_UNAVAILABLE, "not run: gatehouse is stopping");
 	else if (!props.available)
-		run_refuse(run, ERR_UNAVAILABLE, props.why);
-	else if (run->isolation & ~props.isolation)
-		run_refuse(run, ERR_DENIED, "not run: the sandbox isolates less "
+		task_refuse(task, ERR_UNAVAILABLE, props.why);
+	else if (task->isolation & ~props.isolation)
+		task_refuse(task, ERR_DENIED, "not run: the sandbox isolates less "
 		    "than when this was permitted; ask again");
 	else if (cell->quarantined)
-		run_refuse(run, ERR_UNAVAILABLE, cell->why);
-	else if (cell_ready(run))
-		run_spawn(run);
+		task_refuse(task, ERR_UNAVAILABLE, cell->why);
+	else if (cell_ready(task))
+		task_spawn(task);
 }
 
 /* What is wrong with the call itself. */
@@ -162,7 +162,7 @@ check(struct cell *cell, const struct sandbox_cmd *cmd, struct err *err)
 		    INPUT_MAX);
 	if (cmd->workdir && cwd_check(cmd->workdir, err) < 0)
 		return -1;
-	if (cell->nruns > CELL_RUNS_MAX)
+	if (cell->ntasks > CELL_RUNS_MAX)
 		return err_set(err, ERR_LIMIT,
 		    "%d commands wait or run in this sandbox already",
 		    CELL_RUNS_MAX);
@@ -187,7 +187,7 @@ sandbox_run(struct sandboxes *sb, const struct sandbox_key *key,
 	sandbox_output_cb *on_bytes, sandbox_done_cb *done, void *arg)
 {
 	struct cell *cell = cell_make(sb, key);
-	struct run *run = mem_alloc(sizeof(*run));
+	struct task *task = mem_alloc(sizeof(*task));
 	struct permit_terms now = {
 		.command = cmd->command, .command_len = cmd->command_len,
 		.sandbox = cell->key, .workdir = cmd->workdir,
@@ -197,29 +197,29 @@ sandbox_run(struct sandboxes *sb, const struct sandbox_key *key,
 	};
 	struct err err;
 
-	op_init(&run->op, &run_type);
-	run->cell = cell;
-	TAILQ_INSERT_TAIL(&cell->runs, run, entry);
-	cell->nruns++;
-	run->command = mem_strn(cmd->command, cmd->command_len);
-	run->command_len = cmd->command_len;
-	run->workdir = mem_str(cmd->workdir ? cmd->workdir : "");
-	run->timeout_ms = timeout_of(&sb->opts, cmd->timeout_ms);
-	run->isolation = now.isolation;
-	run->background = cmd->background;
-	run->split = cmd->split;
-	run->on_output = on_bytes;
-	run->done = done;
-	run->arg = arg;
-	buf_init(&run->note, NOTE_MAX);
+	op_init(&task->op, &task_type);
+	task->cell = cell;
+	TAILQ_INSERT_TAIL(&cell->tasks, task, entry);
+	cell->ntasks++;
+	task->command = mem_strn(cmd->command, cmd->command_len);
+	task->command_len = cmd->command_len;
+	task->workdir = mem_str(cmd->workdir ? cmd->workdir : "");
+	task->timeout_ms = timeout_of(&sb->opts, cmd->timeout_ms);
+	task->isolation = now.isolation;
+	task->background = cmd->background;
+	task->split = cmd->split;
+	task->on_output = on_bytes;
+	task->done = done;
+	task->arg = arg;
+	buf_init(&task->note, NOTE_MAX);
 	if (permit_consume(permit, &now, &err) < 0 || check(cell, cmd, &err) < 0) {
-		run_refuse(run, err.code, err.text);
-		return &run->op;
+		task_refuse(task, err.code, err.text);
+		return &task->op;
 	}
 	if (cmd->input) {
-		run->input = mem_dup(cmd->input, cmd->input_len);
-		run->input_len = cmd->input_len;
+		task->input = mem_dup(cmd->input, cmd->input_len);
+		task->input_len = cmd->input_len;
 	}
 	cell_changed(cell);
-	return &run->op;
+	return &task->op;
 }
