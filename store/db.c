@@ -30,21 +30,22 @@ struct db {
 	size_t cached;
 };
 
+/* SHMSIZE: the log's index could not grow; SQLite forgets that errno. */
 static bool
 is_no_space(sqlite3 *sql, int rc)
 {
 	int err = sqlite3_system_errno(sql);
 
-	return rc == SQLITE_FULL ||
-	    (rc == SQLITE_IOERR && (err == ENOSPC || err == EDQUOT));
+	return rc == SQLITE_FULL || rc == SQLITE_IOERR_SHMSIZE ||
+	    ((rc & 0xff) == SQLITE_IOERR && (err == ENOSPC || err == EDQUOT));
 }
 
 static enum db_trouble
 trouble_of(sqlite3 *sql, int rc)
 {
-	rc &= 0xff;
 	if (is_no_space(sql, rc))
 		return DB_FULL;
+	rc &= 0xff;
 	if (rc == SQLITE_BUSY || rc == SQLITE_LOCKED || rc == SQLITE_PROTOCOL)
 		return DB_BUSY;
 	if (rc == SQLITE_CORRUPT || rc == SQLITE_NOTADB)
@@ -73,6 +74,9 @@ db_fail(struct db *db, int rc, const char *what, struct err *err)
 		code = ERR_EXISTS;
 	if ((rc & 0xff) == SQLITE_INTERRUPT)
 		code = ERR_TIMEOUT;
+	if (trouble == DB_FULL)
+		return err_set(err, code, "%s: %s: the disk is full (code %d): "
+		    "free some space on it", db->path, what, rc);
 	return err_set(err, code, "%s: %s: %s (code %d)", db->path, what,
 	    sqlite3_errmsg(db->sql), rc);
 }

@@ -70,6 +70,8 @@ on_init(void *state, struct err *err)
 		log_error("store", NULL, "%s", w->notice);
 	}
 	int rc = open_once(w, err, &trouble);
+	if (rc == -1 && trouble == DB_FULL && reserve_spend(w->path))
+		rc = open_once(w, err, &trouble);
 	if (rc == -1 && trouble == DB_CORRUPT)
 		rc = open_anew(w, err);
 	if (rc == -1)

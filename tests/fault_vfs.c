@@ -221,10 +221,22 @@ PASS(xUnlock, (sqlite3_file *f, int l), (ff(f)->real, l))
 PASS(xCheckReservedLock, (sqlite3_file *f, int *r), (ff(f)->real, r))
 PASS(xFileControl, (sqlite3_file *f, int op, void *p), (ff(f)->real, op, p))
 PASS(xSectorSize, (sqlite3_file *f), (ff(f)->real))
-PASS(xShmMap, (sqlite3_file *f, int pg, int sz, int x, void volatile **p),
-	(ff(f)->real, pg, sz, x, p))
 PASS(xShmLock, (sqlite3_file *f, int o, int n, int fl), (ff(f)->real, o, n, fl))
 PASS(xShmUnmap, (sqlite3_file *f, int del), (ff(f)->real, del))
+
+/* The index of the log needs space too, though nobody syncs it. */
+static int
+f_shm_map(sqlite3_file *f, int page, int size, int extend, void volatile **p)
+{
+	enum fault_kind kind = FAULT_NONE;
+
+	pthread_mutex_lock(&lock);
+	if (extend && (armed == FAULT_FULL || armed == FAULT_FULL_ON))
+		kind = act(ff(f)->name);
+	pthread_mutex_unlock(&lock);
+	return kind != FAULT_NONE ? SQLITE_IOERR_SHMSIZE :
+	    ff(f)->real->pMethods->xShmMap(ff(f)->real, page, size, extend, p);
+}
 
 /* None of the promises some file systems make. */
 static int
@@ -246,7 +258,7 @@ static const sqlite3_io_methods methods = {
 	.xLock = f_xLock, .xUnlock = f_xUnlock,
 	.xCheckReservedLock = f_xCheckReservedLock,
 	.xFileControl = f_xFileControl, .xSectorSize = f_xSectorSize,
-	.xDeviceCharacteristics = f_device, .xShmMap = f_xShmMap,
+	.xDeviceCharacteristics = f_device, .xShmMap = f_shm_map,
 	.xShmLock = f_xShmLock, .xShmBarrier = f_barrier,
 	.xShmUnmap = f_xShmUnmap,
 };

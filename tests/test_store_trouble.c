@@ -250,6 +250,16 @@ a_database_of_every_released_version_opens(void **state)
 
 /* ---- full disk ------------------------------------------------------------ */
 
+static int
+unlink_beside(struct sync *s, const char *suffix)
+{
+	char *name = mem_printf("%s%s", s->path, suffix);
+	int rc = unlink(name);
+
+	mem_free(name);
+	return rc;
+}
+
 static void
 a_full_disk_spends_the_reserve_and_refuses_new_work_only(void **state)
 {
@@ -278,6 +288,37 @@ a_full_disk_spends_the_reserve_and_refuses_new_work_only(void **state)
 	assert_int_equal(sync_say(s, K, "2", "c", true), ERR_NONE);
 	assert_true(s->ids[0] > 0);
 	mem_free(reserve);
+}
+
+static void
+a_start_on_a_full_disk_spends_the_reserve_and_knows_what_was_stored(void **state)
+{
+	struct sync *s = *state;
+	char *reserve = mem_printf("%s.reserve", s->path);
+
+	sync_say(s, K, "1", "a", true);
+	sync_close(s);
+	fault_full_while(reserve);
+	assert_true(sync_try_open(s));
+	assert_string_equal(sync_transcript(s, K), "user:a");
+	assert_int_equal(sync_finish(s, K, 1, "end", 1, true), ERR_NONE);
+	fault_disarm();
+	mem_free(reserve);
+}
+
+static void
+a_start_on_a_full_disk_without_a_reserve_says_what_to_do(void **state)
+{
+	struct sync *s = *state;
+
+	sync_close(s);
+	fault_arm(FAULT_FULL_ON, 1);
+	assert_int_equal(unlink_beside(s, ".reserve"), 0);
+	assert_false(sync_try_open(s));
+	assert_non_null(strstr(s->err.text, "the disk is full"));
+	assert_non_null(strstr(s->err.text, "free some space"));
+	fault_disarm();
+	assert_true(sync_try_open(s));
 }
 
 static void
@@ -552,6 +593,8 @@ main(void)
 		T(a_newer_or_foreign_database_is_refused_and_left_alone),
 		T(a_database_of_every_released_version_opens),
 		T(a_full_disk_spends_the_reserve_and_refuses_new_work_only),
+		T(a_start_on_a_full_disk_spends_the_reserve_and_knows_what_was_stored),
+		T(a_start_on_a_full_disk_without_a_reserve_says_what_to_do),
 		T(a_database_that_cannot_be_written_accepts_nothing_until_it_can),
 		T(another_process_that_holds_the_lock_is_waited_for),
 		T(an_old_job_is_a_stall_and_a_very_old_one_is_death),
