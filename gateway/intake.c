@@ -197,8 +197,8 @@ on_retry_told(void *arg)
 	batch_free(b);
 }
 
-/* One light notice a chat and trouble (rules 3.5). */
-static void
+/* One light notice a chat and trouble (rules 3.5). False: it knows already. */
+static bool
 say_trouble(struct intake *in, const struct part *part)
 {
 	const char *why = store_health(in->env.control.store).why;
@@ -206,22 +206,27 @@ say_trouble(struct intake *in, const struct part *part)
 		part->origin.chat_id, part->origin.thread_id };
 
 	if (map_get(&in->told, part->key) || in->told.used >= RECENT_MAX)
-		return;
+		return false;
 	map_set(&in->told, part->key, in);
 	CLEANUP_FREE char *text = mem_printf("I can't save your message now "
 	    "(%s), so I don't work on it yet. I keep trying; it is not lost.",
 	    why[0] ? why : "the store failed");
 
 	delivery_notice(in->env.control.delivery, &to, text, NULL, 0);
+	return true;
 }
 
-static void
+/* True: somebody is told for the first time. */
+static bool
 parts_failed(struct batch *b)
 {
+	bool news = false;
+
 	for (size_t i = 0; i < b->nparts; i++) {
 		session_failed(b->in->env.control.sessions, b->parts[i].key);
-		say_trouble(b->in, &b->parts[i]);
+		news |= say_trouble(b->in, &b->parts[i]);
 	}
+	return news;
 }
 
 /* The platform brings all of its batch again: later pieces are void. */
@@ -230,12 +235,12 @@ batch_failed(struct batch *b, const struct err *err)
 {
 	struct batch *next;
 
-	log_error("intake", NULL, "platform=%s %zu events could not be "
-	    "recorded; they are not acknowledged: %s", b->platform, b->nevents,
-	    err->text);
-	parts_failed(b);
+	/* The same batch comes each second: on a full disk a log must not grow. */
+	log_write(parts_failed(b) ? LOG_ERROR : LOG_DEBUG, "intake", NULL,
+	    "platform=%s %zu events could not be recorded; they are not "
+	    "acknowledged: %s", b->platform, b->nevents, err->text);
 	while (!b->last && (next = TAILQ_NEXT(b, link))) {
-		parts_failed(next);
+		(void)parts_failed(next);
 		b->last = next->last;
 		batch_free(next);
 	}

@@ -12,7 +12,9 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "tests/fault_vfs.h"
 #include "tests/world.h"
@@ -319,15 +321,31 @@ new_ends_processes_of_a_session_at_rest(void **state)
 	world_done(&w);
 }
 
-/* Case C124, rules 3.5. */
+static int
+count_lines(FILE *log, const char *with)
+{
+	char line[2000];
+	int n = 0;
+
+	rewind(log);
+	while (fgets(line, sizeof(line), log))
+		n += strstr(line, with) != NULL;
+	fclose(log);
+	return n;
+}
+
+/* Case C124, rules 3.5; red when each try writes a line to the full disk. */
 static void
 while_nothing_can_be_saved_each_chat_is_told_once(void **state)
 {
 	struct world w;
 	unsigned first, second;
+	FILE *log = tmpfile();
 
 	(void)state;
+	assert_non_null(log);
 	start(&w, 12);
+	log_open(fileno(log), LOG_INFO);
 	fault_arm(FAULT_IO_ON, 1);
 	first = fake_say(w.platform, "1001", "hello");
 	world_pass(&w, 3000);
@@ -340,6 +358,8 @@ while_nothing_can_be_saved_each_chat_is_told_once(void **state)
 	assert_int_equal(fake_model_calls(w.model), 0);
 	assert_int_equal(w.platform->committed_ok, 0);
 	assert_int_equal(w.platform->committed_failed, 3);
+	log_open(STDERR_FILENO, LOG_INFO);
+	assert_int_equal(count_lines(log, "could not be recorded"), 2);
 	fault_disarm();
 	for (int i = 0; i < 100 && !store_health(w.store).ok; i++)
 		world_pass(&w, 1000);
