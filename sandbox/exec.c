@@ -5,7 +5,7 @@
 #include "base/mem.h"
 
 /*
- * The text comes to bash by the stub of shell.h, in $REPLY; other shells read
+ * The text comes to bash by the reader of shell.h, in $REPLY; other shells read
  * it from descriptor 4 themselves.
  *
  * Facts about bash this stands on (5.0 to 5.2):

@@ -44,7 +44,7 @@ fail(enum box_step step)
 static bool
 place_fds(const int *fds, size_t nfds, uint32_t flags)
 {
-	/* Give-back, out[, err], script[, stdin]: see run.c. */
+	/* Give-back, out[, err], script[, stdin]: see job.c. */
 	bool split = flags & BOX_RUN_SPLIT, input = flags & BOX_RUN_STDIN;
 	int up[5];
 

@@ -120,20 +120,20 @@ enum box_step proc_mount_private(void);
 /* init.c: PID 1 of the sandbox */
 void init_main(struct box *box) __attribute__((noreturn));
 
-/* run.c: one command, as init sees it. */
-struct run {
+/* job.c: one command, as init sees it. */
+struct job {
 	uint32_t id;
 	pid_t pid;		/* of its PID 1; 0: free */
 	int pidfd, request, status;
 };
-int run_prepare(const struct box *box, struct run *run);	/* -1: errno */
+int job_prepare(const struct box *box, struct job *job);	/* -1: errno */
 /*
  * Hands the request frame to the prepared command and fills what BOX_STARTED
  * carries. -1 with errno: it is not started and must be discarded.
  */
-int run_start(struct run *run, const void *frame, size_t len, uint32_t flags,
+int job_start(struct job *job, const void *frame, size_t len, uint32_t flags,
 	const int *in_fds, size_t nin, int ret_fds[5], size_t *ret_nfds);
-void run_release(struct run *run);	/* closes; its process is dead or dying */
+void job_release(struct job *job);	/* closes; its process is dead or dying */
 /* cmd.c: PID 1 of a command and the command itself. */
 void cmd_main(const struct box *box, int request, int status)
 	__attribute__((noreturn));

@@ -34,8 +34,8 @@
 static struct init {
 	struct box *box;
 	int signals;
-	struct run runs[BOX_RUNS_MAX];
-	struct run spare;
+	struct job jobs[BOX_RUNS_MAX];
+	struct job spare;
 	unsigned live;
 	unsigned char frame[WIRE_FRAME_MAX];
 } init;
@@ -78,13 +78,13 @@ send_not_started(uint32_t id, enum box_step step, int errnum)
 	wire_out_done(&out);
 }
 
-static struct run *
-run_slot(uint32_t id, bool free_one)
+static struct job *
+job_slot(uint32_t id, bool free_one)
 {
 	for (size_t i = 0; i < BOX_RUNS_MAX; i++)
-		if (free_one ? init.runs[i].pid == 0 :
-		    init.runs[i].pid != 0 && init.runs[i].id == id)
-			return &init.runs[i];
+		if (free_one ? init.jobs[i].pid == 0 :
+		    init.jobs[i].pid != 0 && init.jobs[i].id == id)
+			return &init.jobs[i];
 	return NULL;
 }
 
@@ -92,27 +92,27 @@ static void
 on_run(struct wire_in *in, size_t len, const int *fds, size_t nfds)
 {
 	uint32_t id = wire_get_u32(in), flags = wire_get_u32(in);
-	struct run *run = run_slot(0, true);
+	struct job *job = job_slot(0, true);
 	int give[5];
 	size_t ngive = 0;
 
-	if (in->bad || nfds < 1 || !run) {
-		send_not_started(id, BOX_STEP_REQUEST, run ? EBADMSG : EAGAIN);
+	if (in->bad || nfds < 1 || !job) {
+		send_not_started(id, BOX_STEP_REQUEST, job ? EBADMSG : EAGAIN);
 		return;
 	}
 	if (init.spare.pid) {
-		*run = init.spare;
+		*job = init.spare;
 		memset(&init.spare, 0, sizeof(init.spare));
-	} else if (run_prepare(init.box, run) < 0) {
-		run->pid = 0;
+	} else if (job_prepare(init.box, job) < 0) {
+		job->pid = 0;
 		send_not_started(id, BOX_STEP_SPARE, errno);
 		return;
 	}
-	run->id = id;
+	job->id = id;
 	init.live++;
-	if (run_start(run, init.frame, len, flags, fds, nfds, give, &ngive) < 0) {
+	if (job_start(job, init.frame, len, flags, fds, nfds, give, &ngive) < 0) {
 		int errnum = errno;
-		sys_pidfd_kill(run->pidfd);
+		sys_pidfd_kill(job->pidfd);
 		send_not_started(id, BOX_STEP_PIPES, errnum);
 		return;
 	}
@@ -131,10 +131,10 @@ on_run(struct wire_in *in, size_t len, const int *fds, size_t nfds)
 static void
 on_kill(struct wire_in *in)
 {
-	struct run *run = run_slot(wire_get_u32(in), false);
+	struct job *job = job_slot(wire_get_u32(in), false);
 
-	if (wire_in_end(in) && run)
-		sys_pidfd_kill(run->pidfd);
+	if (wire_in_end(in) && job)
+		sys_pidfd_kill(job->pidfd);
 }
 
 static void
@@ -168,10 +168,10 @@ reap(void)
 
 	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {
 		if (init.spare.pid == pid)
-			run_release(&init.spare);
+			job_release(&init.spare);
 		for (size_t i = 0; i < BOX_RUNS_MAX; i++)
-			if (init.runs[i].pid == pid) {
-				run_release(&init.runs[i]);
+			if (init.jobs[i].pid == pid) {
+				job_release(&init.jobs[i]);
 				init.live--;
 			}
 	}
@@ -202,7 +202,7 @@ serve(void)
 			failed = false;
 			on_channel();
 		} else if (n == 0 && want) {
-			failed = run_prepare(init.box, &init.spare) < 0;
+			failed = job_prepare(init.box, &init.spare) < 0;
 		}
 	}
 }

@@ -12,7 +12,7 @@
 #include "sandbox/native-init/helper.h"
 
 int
-run_prepare(const struct box *box, struct run *run)
+job_prepare(const struct box *box, struct job *job)
 {
 	int request[2], status[2], pidfd = -1;
 
@@ -36,10 +36,10 @@ run_prepare(const struct box *box, struct run *run)
 		errno = errnum;
 		return -1;
 	}
-	run->pid = pid;
-	run->pidfd = pidfd;
-	run->request = request[0];
-	run->status = status[0];
+	job->pid = pid;
+	job->pidfd = pidfd;
+	job->request = request[0];
+	job->status = status[0];
 	return 0;
 }
 
@@ -53,7 +53,7 @@ close_pair(int fds[2])
 }
 
 int
-run_start(struct run *run, const void *frame, size_t len, uint32_t flags,
+job_start(struct job *job, const void *frame, size_t len, uint32_t flags,
 	const int *in_fds, size_t nin, int ret_fds[5], size_t *ret_nfds)
 {
 	struct wire_out out = { .len = len };
@@ -72,13 +72,13 @@ run_start(struct run *run, const void *frame, size_t len, uint32_t flags,
 	for (size_t i = 0; i < nin && ngive < 5; i++)
 		give[ngive++] = in_fds[i];
 	out.data = data.out;
-	if (wire_send(run->request, &out, give, (size_t)ngive, 0) < 0)
+	if (wire_send(job->request, &out, give, (size_t)ngive, 0) < 0)
 		goto fail;
-	close(run->request);
-	run->request = -1;
-	ret_fds[0] = run->pidfd;
-	ret_fds[1] = run->status;
-	run->status = -1;
+	close(job->request);
+	job->request = -1;
+	ret_fds[0] = job->pidfd;
+	ret_fds[1] = job->status;
+	job->status = -1;
 	*ret_nfds = 2;
 	for (int i = 0; i < (split ? 3 : 2); i++) {
 		close(pipes[i][1]);
@@ -94,12 +94,12 @@ fail:;
 }
 
 void
-run_release(struct run *run)
+job_release(struct job *job)
 {
-	if (run->request >= 0)
-		close(run->request);
-	if (run->status >= 0)
-		close(run->status);
-	close(run->pidfd);
-	memset(run, 0, sizeof(*run));
+	if (job->request >= 0)
+		close(job->request);
+	if (job->status >= 0)
+		close(job->status);
+	close(job->pidfd);
+	memset(job, 0, sizeof(*job));
 }
