@@ -8,6 +8,8 @@
 #define SECRET_MIN 8
 #define SECRETS_MAX 256
 #define MASK "[redacted]"
+#define SENTINEL "\xc2\xabredacted:"		/* « */
+#define SENTINEL_END "\xe2\x80\xa6\xc2\xbb"	/* … and » */
 
 /* Written at start, on one thread; read by all after that. */
 static struct {
@@ -72,8 +74,18 @@ extend(const char *text, size_t len, size_t from, size_t to)
 	return to;
 }
 
-bool
-redact_text(struct buf *out, const char *text, size_t len)
+static bool
+add_mask(struct buf *out, const char *secret, size_t len, bool sentinel)
+{
+	if (!sentinel)
+		return buf_add_str(out, MASK);
+	return buf_add_str(out, SENTINEL) &&
+	    buf_add(out, secret, redact_prefix(secret, len)) &&
+	    buf_add_str(out, SENTINEL_END);
+}
+
+static bool
+mask(struct buf *out, const char *text, size_t len, bool sentinel)
 {
 	size_t done = 0;	/* what lies before is in out */
 	bool ok = true;
@@ -92,8 +104,27 @@ redact_text(struct buf *out, const char *text, size_t len)
 				from = k;
 		}
 		ok = buf_add(out, text + done, from - done) && ok;
-		ok = buf_add_str(out, MASK) && ok;
+		ok = add_mask(out, text + from, to - from, sentinel) && ok;
 		i = done = to;
 	}
 	return buf_add(out, text + done, len - done) && ok;
+}
+
+bool
+redact_text(struct buf *out, const char *text, size_t len)
+{
+	return mask(out, text, len, false);
+}
+
+bool
+redact_sentinels(struct buf *out, const char *text, size_t len)
+{
+	return mask(out, text, len, true);
+}
+
+bool
+redact_has_sentinel(const char *text, size_t len)
+{
+	return memmem(text, len, SENTINEL, strlen(SENTINEL)) != NULL ||
+	    memmem(text, len, MASK, strlen(MASK)) != NULL;
 }

@@ -18,4 +18,14 @@ void redact_clear(void);			/* forgets all; for tests and exit */
 /* Appends text to out with secrets replaced by "[redacted]". */
 bool redact_text(struct buf *out, const char *text, size_t len);
 
+/*
+ * The same for text that may come back, such as a file that is shown and then
+ * edited: each secret becomes a sentinel, «redacted:ghp_…», which nobody
+ * writes by accident.  Of the secret at most its issuer's prefix is shown.
+ */
+bool redact_sentinels(struct buf *out, const char *text, size_t len);
+/* Text holds a sentinel or a mask: written to a file it would destroy the
+ * secret that it stands for. */
+bool redact_has_sentinel(const char *text, size_t len);
+
 #endif

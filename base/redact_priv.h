@@ -15,4 +15,7 @@
 bool redact_shape(const char *text, size_t len, size_t at, size_t *ret_from,
 	size_t *ret_to);
 
+/* Length of an issuer's well-known prefix at s, such as "ghp_"; 0: none. */
+size_t redact_prefix(const char *s, size_t len);
+
 #endif

@@ -134,6 +134,17 @@ prefixed(struct span t, size_t at, size_t *ret_to)
 	return false;
 }
 
+size_t
+redact_prefix(const char *s, size_t len)
+{
+	struct span t = { s, len };
+
+	for (size_t i = 0; i < ARRAY_LEN(prefixes); i++)
+		if (starts(t, 0, prefixes[i].prefix))
+			return strlen(prefixes[i].prefix);
+	return starts(t, 0, "AKIA") || starts(t, 0, "ASIA") ? 4 : 0;
+}
+
 /* AWS: AKIA or ASIA and 16 capitals and digits, no more. */
 static bool
 aws_key(struct span t, size_t at, size_t *ret_to)
@@ -408,6 +419,7 @@ is_reference(const char *s, size_t len)
 	if (len > LOOK_MAX)
 		len = LOOK_MAX;
 	return memchr("$<%*[{", s[0], 6) || memchr(s, '(', len) ||
+	    (len > 2 && memcmp(s, "\xc2\xab", 2) == 0) ||	/* our sentinel */
 	    (len > 1 && s[0] == s[1] && memchr("xX.-", s[0], 4));
 }
 

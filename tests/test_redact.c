@@ -159,6 +159,37 @@ known_values_are_masked_wherever_they_are(void **state)
 	assert_string_equal(d, "xcorrect horsex");
 }
 
+#define S(prefix) "\xc2\xabredacted:" prefix "\xe2\x80\xa6\xc2\xbb"
+
+static void
+what_may_be_written_back_carries_sentinels(void **state)
+{
+	static const char *const rows[][2] = {
+		{ "key: ghp_" RND RND "\n", "key: " S("ghp_") "\n" },
+		{ "AKIA" "IOSFODNN7EXAMPLE", S("AKIA") },
+		{ "DB_PASSWORD=hunter2long\n", "DB_PASSWORD=" S("") "\n" },
+		{ "nothing here", "nothing here" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP_BUF struct buf out;
+		size_t len = strlen(rows[i][0]);
+
+		buf_init(&out, 1000);
+		assert_true(redact_sentinels(&out, rows[i][0], len));
+		assert_string_equal(out.data, rows[i][1]);
+		assert_false(redact_has_sentinel(rows[i][0], len));
+		assert_int_equal(redact_has_sentinel(out.data, out.len),
+		    strcmp(rows[i][0], rows[i][1]) != 0);
+		/* Another masker on the way doesn't turn it into a plain mask. */
+		CLEANUP_FREE char *again = redacted(out.data);
+
+		assert_string_equal(again, rows[i][1]);
+	}
+	assert_true(redact_has_sentinel("KEY=" M "\n", 15));
+}
+
 static void
 bytes_that_are_no_text_pass_unchanged(void **state)
 {
@@ -221,6 +252,7 @@ main(void)
 		TEST(masking_twice_changes_nothing_more),
 		TEST(ordinary_text_is_left_alone),
 		TEST(known_values_are_masked_wherever_they_are),
+		TEST(what_may_be_written_back_carries_sentinels),
 		TEST(bytes_that_are_no_text_pass_unchanged),
 		TEST(a_full_buffer_is_reported_and_leaks_nothing),
 		TEST(hostile_text_takes_linear_time),
