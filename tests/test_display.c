@@ -69,6 +69,25 @@ a_command_is_shown_whole_or_not_at_all(void **state)
 	assert_non_null(strstr(text, "/deny abcd1234"));
 }
 
+/* A tool's own wrapper would tell a person nothing; its content is escaped, too. */
+static void
+an_act_of_ours_is_shown_as_what_it_does(void **state)
+{
+	struct gate_req req = {
+		.command = "wrapper", .command_len = 7, .workdir = "",
+		.dir = "/w", .props = { .backend = "local" },
+		.judged = "cat > a", .shown = "a:\n+one\xe2\x80\xaetwo",
+		.what = "this change of files",
+	};
+	CLEANUP_FREE char *text = gate_display(&req, "abcd1234", 300000,
+	    "because");
+
+	(void)state;
+	assert_non_null(strstr(text, "Allow this change of files on local"));
+	assert_non_null(strstr(text, "a:\n+one\\u{202E}two"));
+	assert_null(strstr(text, "wrapper"));
+}
+
 int
 main(void)
 {
@@ -76,6 +95,7 @@ main(void)
 		cmocka_unit_test(nothing_that_changes_the_meaning_is_invisible),
 		cmocka_unit_test(the_directory_is_named_and_hides_nothing),
 		cmocka_unit_test(a_command_is_shown_whole_or_not_at_all),
+		cmocka_unit_test(an_act_of_ours_is_shown_as_what_it_does),
 	};
 
 	return cmocka_run_group_tests_name("display", tests, NULL, NULL);

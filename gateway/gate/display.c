@@ -44,6 +44,12 @@ add_visible(struct buf *out, const char *s, size_t len, bool lines)
 	}
 }
 
+const char *
+gate_shown(const struct gate_req *req)
+{
+	return req->shown ? req->shown : req->command;
+}
+
 char *
 gate_display(const struct gate_req *req, const char *request_id,
     msec_t timeout_ms, const char *why)
@@ -51,10 +57,14 @@ gate_display(const struct gate_req *req, const char *request_id,
 	struct buf b;
 
 	buf_init(&b, 64 * 1024);
-	buf_printf(&b, "Allow this command on %s in ", req->props.backend);
+	buf_printf(&b, "Allow %s on %s in ", req->what ? req->what :
+	    "this command", req->props.backend);
 	add_visible(&b, req->dir, strlen(req->dir), false);
 	buf_add_str(&b, "?\n\n");
-	add_visible(&b, req->command, req->command_len, true);
+	if (req->shown)
+		add_visible(&b, req->shown, strlen(req->shown), true);
+	else
+		add_visible(&b, req->command, req->command_len, true);
 	buf_printf(&b, "\n\nWhy you are asked: %s.\n", why);
 	if (req->background)
 		buf_add_str(&b, "It would go on in the background.\n");

@@ -11,6 +11,8 @@
 
 #define DISPLAY_UNITS_MAX 3500	/* one message on every platform we serve */
 
+/* What is asked about, in full: the command, or the text that stands for it. */
+const char *gate_shown(const struct gate_req *req);
 /* Plain text (no markup). NULL if the command cannot be shown whole. */
 char *gate_display(const struct gate_req *req, const char *request_id,
 	msec_t timeout_ms, const char *why);

@@ -121,6 +121,9 @@ request_free(struct request *r)
 	mem_free((void *)(uintptr_t)r->req.command);
 	mem_free((void *)(uintptr_t)r->req.workdir);
 	mem_free((void *)(uintptr_t)r->req.dir);
+	mem_free((void *)(uintptr_t)r->req.judged);
+	mem_free((void *)(uintptr_t)r->req.shown);
+	mem_free((void *)(uintptr_t)r->req.what);
 	mem_free(r->why);
 	mem_free((void *)(uintptr_t)r->req.sandbox);
 	mem_free(r);
@@ -198,6 +201,9 @@ gate_ask(struct gate *gate, const struct gate_req *req, gate_cb *cb, void *arg)
 	r->req.workdir = mem_str(req->workdir ? req->workdir : "");
 	r->req.dir = mem_str(req->dir);
 	r->req.sandbox = mem_str(req->sandbox);
+	r->req.judged = mem_str(req->judged);
+	r->req.shown = mem_str(req->shown);
+	r->req.what = mem_str(req->what);
 	CLEANUP_JSON struct json *origin = origin_json(req->asker);
 
 	origin_from_json(&r->asker, origin);
@@ -252,7 +258,10 @@ request_judge(struct request *r)
 	struct gate_ctx ctx = request_ctx(r);
 	struct gate_verdict v;
 
-	gate_classify(&ctx, r->req.command, r->req.command_len, &v);
+	if (r->req.judged)
+		gate_classify(&ctx, r->req.judged, strlen(r->req.judged), &v);
+	else
+		gate_classify(&ctx, r->req.command, r->req.command_len, &v);
 	enum gate_level level = gate_effective(&ctx, &v);
 
 	r->why = verdict_words(&v);
@@ -287,7 +296,7 @@ on_decide(void *arg)
 	CLEANUP_JSON struct json *row = json_object();
 
 	json_set_take(row, "asker", origin_json(&r->asker));
-	json_set_str(row, "command", r->req.command);
+	json_set_str(row, "command", gate_shown(&r->req));
 	json_set_str(row, "workdir", r->req.workdir);
 	json_set_str(row, "backend", r->req.props.backend);
 	json_set_str(row, "sandbox", r->req.sandbox);
@@ -450,7 +459,7 @@ gate_open_requests(struct gate *gate, const char *session_key)
 
 		json_set_str(row, "id", r->id);
 		json_set_str(row, "session_key", r->session_key);
-		json_set_str(row, "command", r->req.command);
+		json_set_str(row, "command", gate_shown(&r->req));
 		json_set_str(row, "workdir", r->req.workdir);
 		json_set_str(row, "backend", r->req.props.backend);
 		json_set_int(row, "age_ms",

@@ -69,6 +69,14 @@ struct gate_req {
 	const char *sandbox;	/* sandbox_key_text() */
 	struct sandbox_props props;
 	bool background;
+	/*
+	 * For a command that one of our tools made (a file is written, a script
+	 * run): the shell text that means the same and is judged, and what a
+	 * person is shown in its place. NULL: the command itself.
+	 */
+	const char *judged;
+	const char *shown;
+	const char *what;	/* "this change of files"; NULL: "this command" */
 };
 
 /* Borrowed; permit is yours if ALLOWED. reason: plain words for the model. */
