@@ -1,6 +1,7 @@
 #include "gateway/parts.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/child.h"
 #include "base/log.h"
@@ -135,6 +136,8 @@ parts_open(struct parts *p, struct cli_ctx *ctx, enum parts_kind kind)
 		parts_close(p);
 		return status;
 	}
+	p->pids[0] = getpid();
+	p->pids[1] = ctx->launcher ? launcher_pid(ctx->launcher) : 0;
 	make_platforms(p);
 	loop_watchdog_start(p->loop);
 	return -1;
@@ -191,6 +194,7 @@ parts_gateway_opts(struct parts *p, struct gateway_opts *ret_opts)
 			.deny = (const char *const *)cfg->approvals.deny.items,
 			.allow = (const char *const *)cfg->command_allowlist.items,
 			.state_dir = p->ctx->home.dir,
+			.pids = p->pids, .npids = p->pids[1] ? 2 : 1,
 		},
 		.delivery = {
 			.repeat_unknown =

@@ -44,6 +44,7 @@ struct parts {
 	struct gateway_platform platforms[PARTS_PLATFORMS];
 	size_t nplatforms;
 	char *telegram_account;
+	long pids[2];			/* ours and the launcher's */
 };
 
 /* -1: go on; else an exit status (the message is on stderr already). */

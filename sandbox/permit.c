@@ -8,6 +8,8 @@
 struct permit {
 	unsigned char hash[SHA256_LEN];	/* of the command's bytes */
 	size_t len;
+	unsigned char input_hash[SHA256_LEN];
+	size_t input_len;
 	char *sandbox;
 	char *workdir;
 	uint64_t generation;
@@ -25,6 +27,9 @@ permit_issue(const struct permit_terms *terms)
 	REQUIRE(terms->command && terms->sandbox);
 	ids_sha256(terms->command, terms->command_len, p->hash);
 	p->len = terms->command_len;
+	ids_sha256(terms->input ? terms->input : "", terms->input_len,
+	    p->input_hash);
+	p->input_len = terms->input_len;
 	p->sandbox = mem_str(terms->sandbox);
 	p->workdir = mem_str(terms->workdir ? terms->workdir : "");
 	p->generation = terms->generation;
@@ -57,6 +62,10 @@ difference(const struct permit *p, const struct permit_terms *now)
 	if (p->len != now->command_len ||
 	    !ids_equal(p->hash, hash, sizeof(hash)))
 		return "the command is not the one that was permitted";
+	ids_sha256(now->input ? now->input : "", now->input_len, hash);
+	if (p->input_len != now->input_len ||
+	    !ids_equal(p->input_hash, hash, sizeof(hash)))
+		return "its input is not the one that was permitted";
 	if (strcmp(p->sandbox, now->sandbox) != 0)
 		return "the permit was given for another sandbox";
 	if (strcmp(p->workdir, now->workdir ? now->workdir : "") != 0)

@@ -19,6 +19,8 @@ struct permit;
 struct permit_terms {
 	const char *command;	/* exact bytes that were shown or judged */
 	size_t command_len;
+	const void *input;	/* its standard input; NULL: none */
+	size_t input_len;
 	const char *sandbox;	/* sandbox_key_text() of the sandbox */
 	const char *workdir;	/* as asked for; "" = the sandbox's current one */
 	uint64_t generation;	/* of the run; 0 for the operator's own exec */

@@ -190,6 +190,7 @@ sandbox_run(struct sandboxes *sb, const struct sandbox_key *key,
 	struct task *task = mem_alloc(sizeof(*task));
 	struct permit_terms now = {
 		.command = cmd->command, .command_len = cmd->command_len,
+		.input = cmd->input, .input_len = cmd->input ? cmd->input_len : 0,
 		.sandbox = cell->key, .workdir = cmd->workdir,
 		.generation = cmd->generation,
 		.isolation = slot_props(cell->slot).isolation,

@@ -30,7 +30,8 @@ the_same_terms_are_accepted_once(void **state)
 static void
 any_difference_refuses_and_ends_the_permit(void **state)
 {
-	struct permit_terms others[] = { base, base, base, base, base, base, base };
+	struct permit_terms others[] = { base, base, base, base, base, base, base,
+		base, base };
 
 	(void)state;
 	others[0].command = "ls -L";
@@ -40,6 +41,10 @@ any_difference_refuses_and_ends_the_permit(void **state)
 	others[4].generation = 8;
 	others[5].isolation = 7;
 	others[6].background = true;
+	others[7].input = "y";
+	others[7].input_len = 1;
+	others[8].input_len = 1;	/* a zero byte is an input, too */
+	others[8].input = "";
 	for (size_t i = 0; i < ARRAY_LEN(others); i++) {
 		struct permit *p = permit_issue(&base);
 		struct err err = { 0 };

@@ -93,6 +93,16 @@ gate_level_name(enum gate_level level)
 	return names[level];
 }
 
+bool
+gate_rule_counts(const struct gate_ctx *ctx, const struct gate_rule *rule)
+{
+	bool open = ctx->network == GATE_NET_FULL &&
+		(rule->class == GATE_CLASS_NETWORK ||
+		rule->class == GATE_CLASS_CREDENTIALS);
+	return !ctx->isolated || ctx->ask_in_sandbox ||
+		rule->level == GATE_NEVER || rule->denied || open;
+}
+
 enum gate_level
 gate_effective(const struct gate_ctx *ctx, const struct gate_verdict *v)
 {
@@ -101,11 +111,7 @@ gate_effective(const struct gate_ctx *ctx, const struct gate_verdict *v)
 		return v->level;
 	for (size_t i = 0; i < v->nrules; i++) {
 		const struct gate_rule *r = &v->rules[i];
-		bool open = ctx->network == GATE_NET_FULL &&
-			(r->class == GATE_CLASS_NETWORK ||
-			r->class == GATE_CLASS_CREDENTIALS);
-		bool counts = r->level == GATE_NEVER || r->denied || open;
-		if (counts && r->level > level)
+		if (gate_rule_counts(ctx, r) && r->level > level)
 			level = r->level;
 	}
 	return level;

@@ -12,6 +12,7 @@
 #define GATE_PARSE_MAX (128 * 1024)	/* longer: never, the text is kept */
 #define GATE_RULES_MAX 16
 #define GATE_COMMANDS_MAX 200
+#define GATE_SCRIPTS_MAX 16
 
 enum gate_level { GATE_ALLOW, GATE_ASK, GATE_NEVER };
 
@@ -74,6 +75,10 @@ struct gate_verdict {
 	/* The one simple command that "always" may store, NULL if there is
 	 * none: compounds, wrappers, interpreters, unresolved words. */
 	const char *always;
+	/* Files that would be run as code, absolute; a name that is only known
+	 * at run time isn't among them (that asks by itself). */
+	size_t nscripts;
+	const char *scripts[GATE_SCRIPTS_MAX];
 	size_t steps;		/* work done; linear in len */
 	struct arena *arena;	/* owns all strings above */
 };
@@ -88,5 +93,7 @@ const char *gate_level_name(enum gate_level level);
  * approvals.deny stay; with an open network so do remotes and credentials. */
 enum gate_level gate_effective(const struct gate_ctx *ctx,
 	const struct gate_verdict *v);
+/* The same of one rule. */
+bool gate_rule_counts(const struct gate_ctx *ctx, const struct gate_rule *rule);
 
 #endif

@@ -6,8 +6,8 @@
 #include "base/ids.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "gateway/gate/classify.h"
 #include "gateway/gate/display.h"
+#include "gateway/gate/judge.h"
 #include "sandbox/permit.h"
 
 #define TIMEOUT_MS 300000
@@ -27,7 +27,7 @@ struct request {
 	struct origin asker;
 	struct op *waiting;		/* REQ_COMMIT */
 	struct timer *timer;
-	char *why;			/* rules, in plain words */
+	struct judgement judged;
 	msec_t asked_at;		/* boottime; expiry is checked at use */
 	msec_t asked_wall;		/* to compare with a message's time stamp */
 	gate_cb *cb;
@@ -62,16 +62,6 @@ outcome_name(enum gate_outcome outcome)
 	};
 
 	return names[outcome];
-}
-
-static size_t
-list_len(const char *const *list)
-{
-	size_t n = 0;
-
-	while (list && list[n])
-		n++;
-	return n;
 }
 
 static void
@@ -124,7 +114,9 @@ request_free(struct request *r)
 	mem_free((void *)(uintptr_t)r->req.judged);
 	mem_free((void *)(uintptr_t)r->req.shown);
 	mem_free((void *)(uintptr_t)r->req.what);
-	mem_free(r->why);
+	mem_free((void *)(uintptr_t)r->req.input);
+	mem_free((void *)(uintptr_t)r->req.program);
+	judgement_done(&r->judged);
 	mem_free((void *)(uintptr_t)r->req.sandbox);
 	mem_free(r);
 }
@@ -157,6 +149,8 @@ request_settle(struct request *r, enum gate_outcome outcome, const char *who,
 		struct permit_terms terms = {
 			.command = r->req.command,
 			.command_len = r->req.command_len,
+			.input = r->req.input,
+			.input_len = r->req.input_len,
 			.sandbox = r->req.sandbox,
 			.workdir = r->req.workdir,
 			.generation = r->req.run.generation,
@@ -204,6 +198,8 @@ gate_ask(struct gate *gate, const struct gate_req *req, gate_cb *cb, void *arg)
 	r->req.judged = mem_str(req->judged);
 	r->req.shown = mem_str(req->shown);
 	r->req.what = mem_str(req->what);
+	r->req.input = mem_dup(req->input ? req->input : "", req->input_len);
+	r->req.program = mem_str(req->program ? req->program : "");
 	CLEANUP_JSON struct json *origin = origin_json(req->asker);
 
 	origin_from_json(&r->asker, origin);
@@ -214,59 +210,13 @@ gate_ask(struct gate *gate, const struct gate_req *req, gate_cb *cb, void *arg)
 	return &r->op;
 }
 
-static struct gate_ctx
-request_ctx(const struct request *r)
-{
-	const struct gate *gate = r->gate;
-	const struct sandbox_props *p = &r->req.props;
-	bool isolated = (p->isolation & SANDBOX_ISOLATED) == SANDBOX_ISOLATED;
-
-	return (struct gate_ctx){
-		.workspace = p->workspace,
-		.home = p->home ? p->home : p->workspace,
-		.cwd = r->req.dir[0] == '/' ? r->req.dir : NULL,
-		.state_dir = isolated ? NULL : gate->opts.state_dir,
-		.backend = p->backend,
-		.isolated = isolated,
-		.network = p->isolation & SANDBOX_NO_NETWORK ? GATE_NET_NONE :
-		    GATE_NET_FULL,
-		.ask_in_sandbox = gate->opts.ask_in_sandbox,
-		.deny = gate->opts.deny, .ndeny = list_len(gate->opts.deny),
-		.allow = gate->opts.allow, .nallow = list_len(gate->opts.allow),
-	};
-}
-
-static char *
-verdict_words(const struct gate_verdict *v)
-{
-	struct buf b;
-
-	buf_init(&b, 16 * 1024);
-	for (size_t i = 0; i < v->nrules; i++)
-		if (v->rules[i].level != GATE_ALLOW)
-			buf_printf(&b, "%s%s", b.len ? "; " : "",
-			    v->rules[i].why);
-	if (b.len == 0)
-		buf_add_str(&b, "it cannot be judged");
-	return buf_take(&b);
-}
-
 /* Judges the exact bytes; keeps why a person is asked. */
 static enum gate_level
 request_judge(struct request *r)
 {
-	struct gate_ctx ctx = request_ctx(r);
-	struct gate_verdict v;
-
-	if (r->req.judged)
-		gate_classify(&ctx, r->req.judged, strlen(r->req.judged), &v);
-	else
-		gate_classify(&ctx, r->req.command, r->req.command_len, &v);
-	enum gate_level level = gate_effective(&ctx, &v);
-
-	r->why = verdict_words(&v);
-	gate_verdict_done(&v);
-	return level == GATE_ASK && r->gate->opts.off ? GATE_ALLOW : level;
+	judge_request(&r->gate->opts, &r->req, &r->judged);
+	return r->judged.level == GATE_ASK && r->gate->opts.off ? GATE_ALLOW :
+	    r->judged.level;
 }
 
 static void
@@ -283,7 +233,7 @@ on_decide(void *arg)
 	}
 	if (level == GATE_NEVER) {
 		CLEANUP_FREE char *reason = mem_printf(
-		    "this is never allowed here: %s", r->why);
+		    "this is never allowed here: %s", r->judged.why);
 
 		request_settle(r, GATE_FORBIDDEN, "", reason);
 		return;
@@ -300,7 +250,7 @@ on_decide(void *arg)
 	json_set_str(row, "workdir", r->req.workdir);
 	json_set_str(row, "backend", r->req.props.backend);
 	json_set_str(row, "sandbox", r->req.sandbox);
-	json_set_str(row, "why", r->why);
+	json_set_str(row, "why", r->judged.why);
 	json_set_bool(row, "background", r->req.background);
 	json_set_int(row, "expires",
 	    loop_wall(gate->loop) + gate->opts.timeout_ms);
@@ -327,7 +277,7 @@ on_committed(void *arg, const struct err *err)
 	r->asked_at = loop_boottime(gate->loop);
 	r->asked_wall = loop_wall(gate->loop);
 	CLEANUP_FREE char *text = gate_display(&r->req, r->id,
-	    gate->opts.timeout_ms, r->why);
+	    gate->opts.timeout_ms, r->judged.why);
 
 	if (!text) {
 		request_settle(r, GATE_UNREACHABLE, "", "the command is too "

@@ -36,6 +36,8 @@ struct gate_opts {
 	const char *const *deny;	/* approvals.deny globs, NULL-terminated */
 	const char *const *allow;	/* command_allowlist */
 	const char *state_dir;	/* rules 4.5: never an operand on local */
+	const long *pids;	/* ours and the launcher's: the same */
+	size_t npids;
 };
 
 /*
@@ -58,13 +60,26 @@ struct gate *gate_new(struct loop *loop, struct store *store,
 	const struct gate_opts *opts, const struct gate_host *host);
 void gate_free(struct gate **gate);	/* requires: no op of it left */
 
-/* Strings are copied. */
+/* What would happen; every kind passes this one gate. */
+enum gate_act {
+	GATE_COMMAND,		/* shell text, perhaps with standard input */
+	GATE_INPUT,		/* bytes for a process that runs already */
+};
+
+/*
+ * Strings and bytes are copied.  The permit is bound to command and input.
+ */
 struct gate_req {
 	struct run_ref run;
 	const struct origin *asker;
-	const char *command;
+	enum gate_act act;
+	const char *command;	/* as sandbox_run() gets it; GATE_INPUT: the bytes */
 	size_t command_len;
-	const char *workdir;	/* as the call gave it: part of the permit */
+	const void *input;	/* sandbox_cmd.input, NULL: none */
+	size_t input_len;
+	const char *program;	/* GATE_INPUT: the command that the process runs */
+	const char *workdir;	/* as the call gave it: part of the permit;
+				 * GATE_INPUT: the process's id */
 	const char *dir;	/* where it will start: judged and shown */
 	const char *sandbox;	/* sandbox_key_text() */
 	struct sandbox_props props;

@@ -201,6 +201,20 @@ rule_source(struct walk *w, struct gate_cmd *c, const char *arg)
 	rule_run_script(w, c, f);
 }
 
+static void
+note_script(struct walk *w, const struct gate_field *f, const struct path *p)
+{
+	struct gate_verdict *v = w->out;
+	bool known = p->norm && p->norm[0] == '/' && p->zone != ZONE_UNKNOWN &&
+		!(f->flags & (FIELD_ANY | FIELD_GLOB | FIELD_PROC | FIELD_NAME));
+	for (size_t i = 0; known && i < v->nscripts; i++)
+		known = strcmp(v->scripts[i], p->norm) != 0;
+	if (known && v->nscripts < GATE_SCRIPTS_MAX)
+		v->scripts[v->nscripts++] = p->norm;
+	else if (known)
+		walk_too_complex(w, "it runs more script files than can be kept apart");
+}
+
 /* A script file that an interpreter or the shell reads. */
 void
 rule_run_script(struct walk *w, struct gate_cmd *c, const struct gate_field *f)
@@ -209,6 +223,7 @@ rule_run_script(struct walk *w, struct gate_cmd *c, const struct gate_field *f)
 	(void)c;
 	if (w->in_container && !(f->flags & (FIELD_PROC | FIELD_ANY)))
 		return;
+	note_script(w, f, &p);
 	if (f->flags & FIELD_PROC)
 		walk_ask_severe(w, GATE_CLASS_CODE, f->flags & FIELD_FETCHED ?
 			"remote script via process substitution" :
