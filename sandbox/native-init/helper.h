@@ -1,6 +1,6 @@
 /*
- * The static helper: launcher, keepers (backend local), sandbox inits.  It
- * links libc and base/wire.c only.  What the launcher may do is in `struct
+ * The static helper: launcher, keepers (backend local), sandbox inits, and the
+ * far side of commands elsewhere (far.h).  It links libc and base/wire.c only.  What the launcher may do is in `struct
  * seal`, fixed by the first frame.
  */
 #ifndef GATEHOUSE_HELPER_H
@@ -70,6 +70,8 @@ void keeper_main(const struct seal *seal, const struct keeper_req *req)
 /* tree.c: live descendants of `of`, zombies not counted. */
 unsigned tree_count(pid_t of);
 void tree_kill(pid_t of);		/* SIGKILL to each of them, once */
+pid_t tree_parent(pid_t pid);		/* 0: there is no such process */
+bool tree_is_dead(pid_t pid);		/* gone, or a zombie */
 /* Children of ours that are not in known[] (orphans of a dead keeper): how many. */
 unsigned tree_kill_children_except(const pid_t *known, size_t n);
 

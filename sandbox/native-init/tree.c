@@ -1,5 +1,5 @@
 /*
- * Process trees seen through /proc, for the keepers of backend local.  As
+ * Process trees seen through /proc, for the keepers of commands.  As
  * orphans come to their keeper (a subreaper), repeating tree_kill() until no
  * child is left reaches everything that was ever started below it.
  */
@@ -118,6 +118,31 @@ table_below(struct table *t, struct node *node, pid_t root)
 	     n = table_find(t, n->parent))
 		n->below = below;
 	return below == 1;
+}
+
+static bool
+node_of(pid_t pid, struct node *node)
+{
+	char name[32];
+
+	return sys_format(name, sizeof(name), "%d", (int)pid) == 0 &&
+		node_read(name, node);
+}
+
+pid_t
+tree_parent(pid_t pid)
+{
+	struct node node;
+
+	return node_of(pid, &node) ? node.parent : 0;
+}
+
+bool
+tree_is_dead(pid_t pid)
+{
+	struct node node;
+
+	return !node_of(pid, &node) || node.state == 'Z' || node.state == 'X';
 }
 
 unsigned
