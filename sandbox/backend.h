@@ -27,6 +27,9 @@ enum backend_flags {
 	BACKEND_PTY = 4,
 	BACKEND_STDIN = 8,	/* separate stdin stream (else heredoc) */
 	BACKEND_REMOTE = 16,	/* another machine */
+	/* props.workspace is box_spec.workspace of this host and nothing else:
+	 * what is written there is there for commands. */
+	BACKEND_WORKSPACE = 32,
 };
 
 struct backend_env {

@@ -24,9 +24,8 @@
 #define GIVE_SH "{ set +xve; printf P; pwd; printf \"\\0E\"; export -p; " \
 	"printf \"\\0.\\0\"; } >&3"
 
-/* 'text' for any shell: bytes as they are. */
-static void
-quote(struct buf *out, const char *s, size_t len)
+void
+exec_quote(struct buf *out, const char *s, size_t len)
 {
 	const char *end = s + len, *q;
 
@@ -72,13 +71,13 @@ enter(struct buf *out, const struct exec_text *t, const char *builtin,
 	const char *fd)
 {
 	buf_printf(out, "%scd -- ", builtin);
-	quote(out, t->dir, strlen(t->dir));
+	exec_quote(out, t->dir, strlen(t->dir));
 	buf_add_str(out, " >/dev/null 2>&1 || { ");
 	if (t->fallback) {
 		if (t->give_back)
 			buf_printf(out, "%sprintf 'D\\0' >&%s; ", builtin, fd);
 		buf_printf(out, "%scd -- ", builtin);
-		quote(out, t->fallback, strlen(t->fallback));
+		exec_quote(out, t->fallback, strlen(t->fallback));
 		buf_add_str(out, " >/dev/null 2>&1; } || { ");
 	}
 	buf_printf(out, "%sprintf 'X\\0' >&%s; %strap - EXIT; %sexit 126; }; ",
@@ -97,7 +96,7 @@ wrap_bash(struct buf *out, const struct exec_text *t)
 	restore(out, t->functions);
 	restore(out, t->aliases);
 	buf_add_str(out, "builtin eval -- ");
-	quote(out, t->command, t->command_len);
+	exec_quote(out, t->command, t->command_len);
 	if (t->give_back)
 		buf_add_str(out, "; { builtin set -- \"$?\"; " GIVE
 		    "exec 87>&-; } 2>/dev/null; builtin exit \"$1\"");
@@ -114,7 +113,7 @@ wrap_sh(struct buf *out, const struct exec_text *t)
 	buf_add_str(out, "exec 4<&-; ");
 	enter(out, t, "", "3");
 	buf_add_str(out, "eval ");
-	quote(out, t->command, t->command_len);
+	exec_quote(out, t->command, t->command_len);
 	buf_add_str(out, " 3>&-");
 	if (t->give_back)
 		buf_add_str(out, "; { set -- \"$?\"; " GIVE_SH

@@ -24,6 +24,10 @@ struct exec_text {
 	bool give_back;
 };
 
+/* Appends 'text' as one word for any shell: bytes as they are. The only way
+ * by which text of others gets into a command that we make. */
+void exec_quote(struct buf *out, const char *s, size_t len);
+
 bool exec_wrap(struct buf *out, const struct exec_text *t);
 
 /*

@@ -108,6 +108,7 @@ sandboxes_free(struct sandboxes **sbp)
 	struct sandboxes *sb = STEAL(*sbp);
 
 	REQUIRE(TAILQ_EMPTY(&sb->waits));
+	offload_free(&sb->offload);
 	while (map_next(&sb->cells, &it, NULL, &value)) {
 		struct cell *cell = value;
 		alive |= cell->state != CELL_CLOSED ||
@@ -300,6 +301,18 @@ sandbox_reset(struct sandboxes *sb, const struct sandbox_key *key)
 	mem_free(cell->cwd);
 	cell->cwd = NULL;
 	cell->writer = NULL;	/* a command still running brings nothing back */
+}
+
+struct offload *
+sandboxes_offload(struct sandboxes *sb)
+{
+	struct err err;
+
+	if (!sb->offload)
+		sb->offload = offload_new(sb->loop, &err);
+	if (!sb->offload)
+		log_error("sandbox", NULL, "%s", err.text);
+	return sb->offload;
 }
 
 struct json *

@@ -17,6 +17,8 @@
 #include "base/op.h"
 #include "sandbox/permit.h"
 
+struct file_act;
+struct offload;
 struct sandboxes;
 struct launcher;
 struct store;
@@ -97,7 +99,7 @@ const char *sandbox_cwd(struct sandboxes *sb, const struct sandbox_key *key);
 const char *sandbox_describe(struct sandboxes *sb, enum sandbox_owner owner);
 
 struct sandbox_cmd {
-	const char *command;
+	const char *command;	/* borrowed for the call, like all here */
 	size_t command_len;
 	const char *workdir;	/* NULL or "": the tracked directory */
 	msec_t timeout_ms;	/* 0: the default */
@@ -106,6 +108,14 @@ struct sandbox_cmd {
 	uint64_t generation;	/* of the run that owns it */
 	bool background;	/* belongs to the sandbox, not to the run */
 	bool split;		/* keep stderr apart in on_output (no order kept) */
+	/*
+	 * A tool's own command: its output goes to on_output only (raw bytes),
+	 * none is kept, and it hands back no exports and no directory, so that
+	 * commands beside it do.
+	 */
+	bool apart;
+	/* Instead of command and input; then apart, from "/". See file_act.h. */
+	const struct file_act *act;
 };
 
 /* Borrowed during the callback. */
@@ -131,7 +141,8 @@ typedef void sandbox_done_cb(void *arg, const struct sandbox_result *res);
  * Runs a command.  Takes the permit.  Waits until the sandbox exists and until
  * what an earlier cancel left there is confirmed dead (rules 1.11).
  * op_cancel() returns at once; the tree goes to the reaper.
- * on_output (may be NULL) gets raw bytes as they come: for a console only.
+ * on_output (may be NULL) gets raw bytes as they come: for a console, or for
+ * the tool whose command it is.
  */
 struct op *sandbox_run(struct sandboxes *sb, const struct sandbox_key *key,
 	const struct sandbox_cmd *cmd, struct permit **permit,
@@ -142,6 +153,9 @@ struct json *sandbox_processes(struct sandboxes *sb, const struct sandbox_key *k
 void sandbox_end_processes(struct sandboxes *sb, const struct sandbox_key *key);
 /* /new: drops environment and directory; keeps files. */
 void sandbox_reset(struct sandboxes *sb, const struct sandbox_key *key);
+
+/* The thread for work on files; NULL: it could not be started. */
+struct offload *sandboxes_offload(struct sandboxes *sb);
 
 /* Dying trees and quarantined sandboxes, for status: [{sandbox, since, why}]. */
 struct json *sandboxes_status(struct sandboxes *sb);

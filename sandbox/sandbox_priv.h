@@ -14,6 +14,7 @@
 #include <sys/queue.h>
 
 #include "base/map.h"
+#include "base/offload.h"
 #include "sandbox/backend.h"
 #include "sandbox/giveback.h"
 #include "sandbox/sandbox.h"
@@ -170,6 +171,7 @@ struct sandboxes {
 	bool closing;
 	struct timer *guard;	/* while anything runs: guard.c */
 	uint64_t guard_free;	/* bytes free when it started */
+	struct offload *offload;	/* made when first wanted */
 	TAILQ_HEAD(, wait_op) waits;	/* probes and the closing */
 	sandbox_alarm_cb *alarm;
 	void *alarm_arg;

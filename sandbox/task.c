@@ -21,6 +21,7 @@ step_name(enum task_step step)
 {
 	switch (step) {
 	case TASK_WAIT: return "wait";
+	case TASK_FILES: return "files";
 	case TASK_RUN: return "run";
 	case TASK_END: return "end";
 	}
@@ -50,6 +51,7 @@ task_leave(struct task *task)
 	struct cell *cell = task->cell;
 
 	loop_cancel(&task->timer);
+	task_files_cancel(task);
 	tree_abandon(&task->tree);
 	if (cell->writer == task)
 		cell->writer = NULL;
@@ -69,6 +71,8 @@ task_free(struct task *task)
 	mem_free(task->workdir);
 	mem_free(task->dir);
 	mem_free(task->input);
+	if (task->has_act)
+		file_act_done(&task->act);
 	mem_free(task);
 }
 
@@ -94,8 +98,6 @@ note(struct task *task, const char *text)
 }
 
 /* ---- the end -------------------------------------------------------------------- */
-
-static void task_finish(void *arg);
 
 void
 task_refuse(struct task *task, enum err_code code, const char *text)
@@ -124,7 +126,7 @@ keep_given(struct task *task)
 	if (!task->gb.whole)
 		return;
 	if (cell->writer != task) {
-		if (!task->writes_back)
+		if (!task->writes_back && !task->apart)
 			note(task, "another command was running: exports and "
 			    "directory of this one were not kept");
 		return;
@@ -165,7 +167,7 @@ decide_code(struct task *task)
 	}
 }
 
-static void
+void
 task_finish(void *arg)
 {
 	struct task *task = arg;
@@ -236,7 +238,8 @@ on_output(void *arg, int fd, const char *data, size_t len)
 {
 	struct task *task = arg;
 
-	output_add(task->output, fd, data, len);
+	if (!task->apart)
+		output_add(task->output, fd, data, len);
 	if (task->on_output)
 		task->on_output(task->arg, fd, data, len);
 }

@@ -3,11 +3,12 @@
 #define GATEHOUSE_TASK_PRIV_H
 
 #include "base/buf.h"
+#include "sandbox/file_act.h"
 #include "sandbox/sandbox_priv.h"
 
 struct output;
 
-enum task_step { TASK_WAIT, TASK_RUN, TASK_END };
+enum task_step { TASK_WAIT, TASK_FILES, TASK_RUN, TASK_END };
 
 struct task {
 	struct op op;
@@ -23,7 +24,11 @@ struct task {
 	void *input;
 	size_t input_len;
 	uint32_t isolation;	/* when it was permitted */
-	bool background, split;
+	bool background, split, apart;
+	struct file_act act;	/* if has_act */
+	bool has_act, by_shell;
+	struct op *files;	/* the act, done without a shell */
+	struct file_work *work;	/* of it; the thread's while that lives */
 
 	bool saw_opening;	/* an opening was under way while it waited */
 	bool writes_back;
@@ -54,5 +59,10 @@ void task_enter(struct task *task, enum task_step step);	/* also ends its timer 
 /* Not run, certainly: the callback comes from the loop. Only while waiting. */
 void task_refuse(struct task *task, enum err_code code, const char *text);
 void task_timed_out(void *arg);		/* the deadline's timer */
+void task_finish(void *arg);		/* the callback, and the end */
+
+/* task_files.c: true if the act is being done beneath our workspace. */
+bool task_files(struct task *task);
+void task_files_cancel(struct task *task);
 
 #endif

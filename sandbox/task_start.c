@@ -19,7 +19,7 @@ wrap(const struct task *task, struct buf *script)
 	 * The gate judges words as programs.  Where its verdict decides, a word
 	 * must not mean a function or alias of the login shell (rules 4.2).
 	 */
-	bool own_words = (slot_props(cell->slot).isolation &
+	bool own_words = !task->apart && (slot_props(cell->slot).isolation &
 	    SANDBOX_ISOLATED) == SANDBOX_ISOLATED;
 	struct exec_text text = {
 		.command = task->command,
@@ -30,7 +30,7 @@ wrap(const struct task *task, struct buf *script)
 		.functions = own_words ? cell->functions : NULL,
 		.aliases = own_words ? cell->aliases : NULL,
 		.bash = cell->bash,
-		.give_back = !task->background,
+		.give_back = !task->background && !task->apart,
 	};
 
 	return exec_wrap(script, &text);
@@ -52,7 +52,7 @@ task_spawn(struct task *task)
 	struct err err;
 
 	buf_init(&script, SCRIPT_MAX);
-	task->dir = cwd_resolve(cell_cwd(cell),
+	task->dir = task->has_act ? mem_str("/") : cwd_resolve(cell_cwd(cell),
 	    props.home ? props.home : props.workspace, task->workdir);
 	if (!wrap(task, &script)) {
 		task_refuse(task, ERR_LIMIT, "the command is too long");
@@ -77,7 +77,7 @@ task_spawn(struct task *task)
 	task_enter(task, TASK_RUN);
 	if (task->background)
 		return;
-	task->writes_back = cell->writer == NULL;
+	task->writes_back = cell->writer == NULL && !task->apart;
 	if (task->writes_back)
 		cell->writer = task;
 	task->timer = loop_after(cell->sb->loop, task->timeout_ms, "command",
@@ -141,13 +141,14 @@ task_look(struct task *task)
 		    "than when this was permitted; ask again");
 	else if (cell->quarantined)
 		task_refuse(task, ERR_UNAVAILABLE, cell->why);
-	else if (cell_ready(task))
+	else if (!task_files(task) && cell_ready(task))
 		task_spawn(task);
 }
 
 /* What is wrong with the call itself. */
 static int
-check(struct cell *cell, const struct sandbox_cmd *cmd, struct err *err)
+check(struct cell *cell, const struct task *cmd, const char *workdir,
+	struct err *err)
 {
 	if (!cmd->command_len)
 		return err_set(err, ERR_INVALID, "the command is empty");
@@ -160,7 +161,7 @@ check(struct cell *cell, const struct sandbox_cmd *cmd, struct err *err)
 	if (cmd->input_len > INPUT_MAX)
 		return err_set(err, ERR_LIMIT, "the input is over %d bytes",
 		    INPUT_MAX);
-	if (cmd->workdir && cwd_check(cmd->workdir, err) < 0)
+	if (workdir && cwd_check(workdir, err) < 0)
 		return -1;
 	if (cell->ntasks > CELL_RUNS_MAX)
 		return err_set(err, ERR_LIMIT,
@@ -181,46 +182,76 @@ timeout_of(const struct sandbox_opts *opts, msec_t asked)
 	    opts->timeout_max_ms : ms;
 }
 
+/* The command's bytes and input; of an act, those that it stands for. */
+static void
+copy_command(struct task *task, const struct sandbox_cmd *cmd)
+{
+	if (!cmd->act) {
+		task->command = mem_strn(cmd->command, cmd->command_len);
+		task->command_len = cmd->command_len;
+		task->apart = cmd->apart;
+		if (cmd->input) {
+			task->input = mem_dup(cmd->input, cmd->input_len);
+			task->input_len = cmd->input_len;
+		}
+		return;
+	}
+	struct buf text;
+
+	/* Over the bound it is cut to nothing, and refused as an empty command. */
+	buf_init(&text, EXEC_COMMAND_MAX);
+	if (!file_act_command(cmd->act, &text))
+		buf_clear(&text);
+	task->command_len = text.len;
+	task->command = buf_take(&text);
+	file_act_copy(&task->act, cmd->act);
+	task->has_act = task->apart = true;
+	task->input = file_act_input(cmd->act, &task->input_len);
+}
+
+static struct task *
+task_new(struct cell *cell, const struct sandbox_cmd *cmd)
+{
+	struct task *task = mem_alloc(sizeof(*task));
+
+	op_init(&task->op, &task_type);
+	task->cell = cell;
+	TAILQ_INSERT_TAIL(&cell->tasks, task, entry);
+	cell->ntasks++;
+	copy_command(task, cmd);
+	task->workdir = mem_str(cmd->workdir ? cmd->workdir : "");
+	task->timeout_ms = timeout_of(&cell->sb->opts, cmd->timeout_ms);
+	task->isolation = slot_props(cell->slot).isolation;
+	task->background = cmd->background;
+	task->split = cmd->split;
+	buf_init(&task->note, NOTE_MAX);
+	return task;
+}
+
 struct op *
 sandbox_run(struct sandboxes *sb, const struct sandbox_key *key,
 	const struct sandbox_cmd *cmd, struct permit **permit,
 	sandbox_output_cb *on_bytes, sandbox_done_cb *done, void *arg)
 {
 	struct cell *cell = cell_make(sb, key);
-	struct task *task = mem_alloc(sizeof(*task));
+	struct task *task = task_new(cell, cmd);
 	struct permit_terms now = {
-		.command = cmd->command, .command_len = cmd->command_len,
-		.input = cmd->input, .input_len = cmd->input ? cmd->input_len : 0,
+		.command = task->command, .command_len = task->command_len,
+		.input = task->input, .input_len = task->input_len,
 		.sandbox = cell->key, .workdir = cmd->workdir,
 		.generation = cmd->generation,
-		.isolation = slot_props(cell->slot).isolation,
+		.isolation = task->isolation,
 		.background = cmd->background,
 	};
 	struct err err;
 
-	op_init(&task->op, &task_type);
-	task->cell = cell;
-	TAILQ_INSERT_TAIL(&cell->tasks, task, entry);
-	cell->ntasks++;
-	task->command = mem_strn(cmd->command, cmd->command_len);
-	task->command_len = cmd->command_len;
-	task->workdir = mem_str(cmd->workdir ? cmd->workdir : "");
-	task->timeout_ms = timeout_of(&sb->opts, cmd->timeout_ms);
-	task->isolation = now.isolation;
-	task->background = cmd->background;
-	task->split = cmd->split;
 	task->on_output = on_bytes;
 	task->done = done;
 	task->arg = arg;
-	buf_init(&task->note, NOTE_MAX);
-	if (permit_consume(permit, &now, &err) < 0 || check(cell, cmd, &err) < 0) {
+	if (permit_consume(permit, &now, &err) < 0 ||
+	    check(cell, task, cmd->workdir, &err) < 0)
 		task_refuse(task, err.code, err.text);
-		return &task->op;
-	}
-	if (cmd->input) {
-		task->input = mem_dup(cmd->input, cmd->input_len);
-		task->input_len = cmd->input_len;
-	}
-	cell_changed(cell);
+	else
+		cell_changed(cell);
 	return &task->op;
 }
