@@ -82,8 +82,14 @@ struct config {
 	struct config_list command_allowlist;
 	bool group_sessions_per_user, thread_sessions_per_user;
 	struct {
-		char *busy_input_mode;
+		char *busy_input_mode, *telegram_streaming;
 	} display;
+	struct {
+		bool enabled;
+		char *transport, *cursor;
+		msec_t edit_interval;
+		int64_t buffer_threshold;
+	} streaming;
 	struct {
 		int64_t uid, memory_max, pids_max, files_max, file_size_max,
 			tmp_max;

@@ -154,6 +154,26 @@ const struct config_key config_keys[] = {
 	  "interrupt", 0, 0, "interrupt|queue", "HERMES_GATEWAY_BUSY_INPUT_MODE", 0,
 	  "What a new message does to a run under way." },
 
+	{ "display.platforms.telegram.streaming", NULL, CONFIG_ENUM,
+	  AT(display.telegram_streaming), "auto", 0, 0, "auto|true|false", NULL, 0,
+	  "Shows answers on Telegram while they come; auto: as streaming.enabled "
+	  "says." },
+	{ "streaming.enabled", "gateway.streaming.enabled", CONFIG_BOOL,
+	  AT(streaming.enabled), "false", 0, 0, NULL, NULL, 0,
+	  "Shows an answer while it comes: one message that is edited." },
+	{ "streaming.transport", "gateway.streaming.transport", CONFIG_ENUM,
+	  AT(streaming.transport), "auto", 0, 0, "auto|draft|edit|off", NULL, 0,
+	  "How it is shown: auto, draft and edit all edit a message; off: not." },
+	{ "streaming.edit_interval", "gateway.streaming.edit_interval",
+	  CONFIG_SECONDS, AT(streaming.edit_interval), "0.8", 0, 60, NULL, NULL, 0,
+	  "Seconds between two edits, at least." },
+	{ "streaming.buffer_threshold", "gateway.streaming.buffer_threshold",
+	  CONFIG_INT, AT(streaming.buffer_threshold), "24", 1, 100000, NULL, NULL,
+	  0, "Bytes that are shown at once; fewer wait for edit_interval." },
+	{ "streaming.cursor", "gateway.streaming.cursor", CONFIG_STR,
+	  AT(streaming.cursor), " \xe2\x96\x89", 0, 0, NULL, NULL, 0,
+	  "Stands at the end of a text that still comes." },
+
 	{ "native.uid", NULL, CONFIG_INT, AT(native.uid), "64500", 1, 4294967293,
 	  NULL, NULL, CONFIG_SAFETY, "User id of commands when gatehouse runs as "
 	  "root; must not be in use." },

@@ -22,6 +22,7 @@ delivery_new(struct loop *loop, struct store *store,
 	if (d->opts.give_up_ms <= 0)
 		d->opts.give_up_ms = GIVE_UP_MS;
 	map_init(&d->chats);
+	LIST_INIT(&d->previews);
 	return d;
 }
 
@@ -36,11 +37,23 @@ chat_light_free(struct chat *chat, struct light *light)
 }
 
 void
+chat_edit_free(struct edit *edit)
+{
+	TAILQ_REMOVE(&edit->chat->edits, edit, link);
+	mem_free(edit->msg_id);
+	mem_free(edit->text);
+	mem_free(edit);
+}
+
+void
 chat_free(struct chat *chat)
 {
 	op_cancel(&chat->waiting);
 	loop_cancel(&chat->timer);
 	outrow_free(&chat->row);
+	outrow_free(&chat->held);
+	while (!TAILQ_EMPTY(&chat->edits))
+		chat_edit_free(TAILQ_FIRST(&chat->edits));
 	mem_free(chat->mark_id);
 	mem_free(chat->mark_why);
 	while (!TAILQ_EMPTY(&chat->lights))
@@ -62,6 +75,7 @@ delivery_free(struct delivery **dp)
 	size_t it = 0;
 	void *chat;
 
+	REQUIRE(LIST_EMPTY(&d->previews));
 	op_cancel(&d->listing);
 	while (map_next(&d->chats, &it, NULL, &chat))
 		chat_free(chat);
@@ -92,6 +106,7 @@ find_chat(struct delivery *d, const struct place *to)
 	chat->chat_id = mem_str(to->chat_id);
 	chat->thread_id = mem_str(to->thread_id);
 	TAILQ_INIT(&chat->lights);
+	TAILQ_INIT(&chat->edits);
 	map_set(&d->chats, key, chat);
 	return chat;
 }
@@ -113,6 +128,12 @@ delivery_send_row(struct delivery *d, const struct outbox_row *row)
 		row->chunk.chat_id, row->chunk.thread_id };
 	struct chat *chat = find_chat(d, &to);
 
+	if ((chat->step == CHAT_LIGHT || chat->step == CHAT_EDIT) &&
+	    !chat->held) {
+		chat->again = true;
+		chat->held = outrow_copy(row);
+		return;
+	}
 	/* The store gives the first chunk only where no other row is due. */
 	if (chat->step != CHAT_IDLE) {
 		store_outbox_mark(d->store, row->id, "waiting", "", 0, "",
@@ -144,6 +165,38 @@ delivery_notice(struct delivery *d, const struct place *to, const char *text,
 	chat->nlights++;
 	if (chat->step == CHAT_IDLE)
 		chat_next(chat);
+}
+
+struct edit *
+delivery_edit(struct delivery *d, const struct place *to, const char *msg_id,
+    const char *text, send_cb *cb, void *arg)
+{
+	struct chat *chat = find_chat(d, to);
+	struct edit *edit = mem_alloc(sizeof(*edit));
+
+	edit->chat = chat;
+	edit->msg_id = mem_str(msg_id);
+	edit->text = mem_str(text);
+	edit->cb = cb;
+	edit->arg = arg;
+	TAILQ_INSERT_TAIL(&chat->edits, edit, link);
+	if (chat->step == CHAT_IDLE)
+		chat_next(chat);
+	return edit;
+}
+
+void
+edit_drop(struct edit **editp)
+{
+	if (!*editp)
+		return;
+	struct edit *edit = STEAL(*editp);
+
+	edit->cb = NULL;
+	/* The first one is on the wire: its end is awaited, for the order. */
+	if (edit->chat->step != CHAT_EDIT ||
+	    TAILQ_FIRST(&edit->chat->edits) != edit)
+		chat_edit_free(edit);
 }
 
 bool
@@ -226,7 +279,7 @@ delivery_sending(const struct delivery *d)
 		const struct chat *chat = value;
 
 		n += chat->step == CHAT_SEND || chat->step == CHAT_LIGHT ||
-		    chat->step == CHAT_MARK;
+		    chat->step == CHAT_EDIT || chat->step == CHAT_MARK;
 	}
 	return n;
 }

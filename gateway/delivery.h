@@ -30,11 +30,16 @@ struct delivery_host {
 		const char *state, const char *why);
 	void (*migrated)(void *arg, const char *platform, const char *old_id,
 		const char *new_id);
+	/* Are answers shown there while they come? NULL: nowhere. */
+	bool (*previews)(void *arg, const char *platform);
 };
 
 struct delivery_opts {
 	bool repeat_unknown;	/* delivery.unknown: repeat_labelled */
 	msec_t give_up_ms;	/* of refusals that may pass; 0: 24 h */
+	msec_t edit_interval_ms;	/* between edits of a preview; 0: 800 */
+	size_t preview_min;	/* bytes that begin one at once; fewer wait */
+	const char *cursor;	/* ends a preview, with its blank; NULL: none */
 };
 
 struct delivery *delivery_new(struct loop *loop, struct store *store,

@@ -1,14 +1,16 @@
 /*
  * A chat's queue is a small step machine: IDLE > TAKE (ask the store for the
  * next row) > SEND > MARK (write the outcome) > TAKE ... and WAIT while the
- * platform asked for patience.  Light sends go between two rows.
+ * platform asked for patience.  Light sends go between two rows, edits of
+ * previews when nothing else waits.
  */
-#include "gateway/delivery_priv.h"
+#include "gateway/preview.h"
 
 #include <string.h>
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "gateway/delivery_priv.h"
 
 #define LIGHT_TRIES 8
 #define BACKOFF_MAX_MS 300000
@@ -20,6 +22,7 @@ static void on_taken(void *arg, const struct outbox_row *rows, size_t n,
 static void on_sent(void *arg, const struct send_result *res);
 static void on_marked(void *arg, const struct err *err);
 static void on_light_sent(void *arg, const struct send_result *res);
+static void on_edit_sent(void *arg, const struct send_result *res);
 static void on_waited(void *arg);
 
 static void
@@ -27,7 +30,8 @@ chat_enter(struct chat *chat, enum chat_step step)
 {
 	static const char *const names[] = {
 		[CHAT_IDLE] = "idle", [CHAT_TAKE] = "take", [CHAT_SEND] = "send",
-		[CHAT_LIGHT] = "light", [CHAT_MARK] = "mark", [CHAT_WAIT] = "wait",
+		[CHAT_LIGHT] = "light", [CHAT_EDIT] = "edit",
+		[CHAT_MARK] = "mark", [CHAT_WAIT] = "wait",
 	};
 
 	if (step != chat->step)
@@ -78,6 +82,68 @@ backoff(struct chat *chat)
 	    (uint64_t)(ms / 4 + 1));
 }
 
+/* The platform is down: rows are durable, delivery_kick_all() comes later. */
+static void
+chat_unserved(struct chat *chat)
+{
+	struct err err;
+	struct send_result res = { .outcome = SEND_NO,
+		.error = SEND_ERR_TRANSIENT, .msg_id = "", .new_chat_id = "",
+		.err = &err };
+	struct edit *edit;
+
+	err_set(&err, ERR_UNAVAILABLE, "%s is not connected", chat->platform);
+	if (chat->held) {
+		chat->row = STEAL(chat->held);
+		on_sent(chat, &res);
+		return;
+	}
+	if ((!TAILQ_EMPTY(&chat->lights) || !TAILQ_EMPTY(&chat->edits)) &&
+	    chat->failures < LIGHT_TRIES) {
+		chat_wait(chat, backoff(chat));
+		return;
+	}
+	while ((edit = TAILQ_FIRST(&chat->edits))) {
+		send_cb *cb = edit->cb;
+		void *arg = edit->arg;
+
+		chat_edit_free(edit);
+		if (cb)
+			cb(arg, &res);
+	}
+	chat_rest(chat);
+}
+
+static void
+chat_light(struct chat *chat, const struct platform *platform,
+    struct platform_instance *inst, const struct light *light)
+{
+	struct outgoing out = {
+		.to = { chat->chat_id, chat->thread_id },
+		.text = light->text, .reply_to = "", .nonce = "",
+		.plain = true,
+		.buttons = light->buttons.list,
+		.nbuttons = light->buttons.n,
+	};
+
+	chat_enter(chat, CHAT_LIGHT);
+	chat->waiting = platform->send(inst, &out, on_light_sent, chat);
+}
+
+static void
+chat_edit(struct chat *chat, const struct platform *platform,
+    struct platform_instance *inst, const struct edit *edit)
+{
+	struct outgoing out = {
+		.to = { chat->chat_id, chat->thread_id },
+		.text = edit->text, .reply_to = "", .nonce = "",
+	};
+
+	chat_enter(chat, CHAT_EDIT);
+	chat->waiting = platform->edit(inst, edit->msg_id, &out, on_edit_sent,
+	    chat);
+}
+
 /* What comes next for a chat that does nothing now. */
 void
 chat_next(struct chat *chat)
@@ -85,39 +151,65 @@ chat_next(struct chat *chat)
 	const struct platform *platform;
 	struct platform_instance *inst = chat->d->host.instance(
 	    chat->d->host.arg, chat->platform, &platform);
-	struct light *light = TAILQ_FIRST(&chat->lights);
+	const struct light *light = TAILQ_FIRST(&chat->lights);
+	const struct edit *edit = TAILQ_FIRST(&chat->edits);
 
-	if (!inst && light && chat->failures < LIGHT_TRIES) {
-		chat_wait(chat, backoff(chat));
-		return;
-	}
 	if (!inst) {
-		/* Rows are durable; delivery_kick_all() comes at reconnect. */
+		chat_unserved(chat);
+	} else if (chat->held) {
+		chat->row = STEAL(chat->held);
+		chat_send(chat);
+	} else if (light) {
+		chat_light(chat, platform, inst, light);
+	} else if (chat->again) {
+		chat->again = false;
+		chat_enter(chat, CHAT_TAKE);
+		chat->waiting = store_outbox_take(chat->d->store,
+		    chat->platform, chat->account, chat->chat_id,
+		    chat->thread_id, loop_wall(chat->d->loop), on_taken, chat);
+	} else if (edit) {
+		chat_edit(chat, platform, inst, edit);
+	} else {
 		chat_rest(chat);
-		return;
 	}
-	if (light) {
-		struct outgoing out = {
-			.to = { chat->chat_id, chat->thread_id },
-			.text = light->text, .reply_to = "", .nonce = "",
-			.plain = true,
-			.buttons = light->buttons.list,
-			.nbuttons = light->buttons.n,
-		};
+}
 
-		chat_enter(chat, CHAT_LIGHT);
-		chat->waiting = platform->send(inst, &out, on_light_sent, chat);
+/* A wait must not keep a row that the store has as "sending". */
+static void
+chat_unhold(struct chat *chat, msec_t wait)
+{
+	msec_t now = loop_wall(chat->d->loop);
+
+	if (!chat->held)
+		return;
+	store_outbox_mark(chat->d->store, chat->held->row.id, "waiting", "",
+	    now + wait, "the platform asked to wait", now, NULL, NULL);
+	outrow_free(&chat->held);
+}
+
+static void
+on_edit_sent(void *arg, const struct send_result *res)
+{
+	struct chat *chat = arg;
+	struct edit *edit = TAILQ_FIRST(&chat->edits);
+	send_cb *cb = edit->cb;
+	void *cb_arg = edit->arg;
+
+	chat->waiting = NULL;
+	chat_edit_free(edit);
+	if (res->outcome == SEND_YES)
+		chat->failures = 0;
+	else
+		log_debug("delivery", NULL, "chat=%s preview not edited: %s",
+		    chat->key, res->err ? res->err->text : "unknown");
+	if (cb)
+		cb(cb_arg, res);
+	if (res->outcome == SEND_NO && res->error == SEND_ERR_RATE) {
+		chat_unhold(chat, res->retry_after_ms);
+		chat_wait(chat, res->retry_after_ms);
 		return;
 	}
-	if (!chat->again) {
-		chat_rest(chat);
-		return;
-	}
-	chat->again = false;
-	chat_enter(chat, CHAT_TAKE);
-	chat->waiting = store_outbox_take(chat->d->store, chat->platform,
-	    chat->account, chat->chat_id, chat->thread_id,
-	    loop_wall(chat->d->loop), on_taken, chat);
+	chat_next(chat);
 }
 
 static void
@@ -127,12 +219,16 @@ on_light_sent(void *arg, const struct send_result *res)
 
 	chat->waiting = NULL;
 	if (res->outcome == SEND_NO && res->error == SEND_ERR_RATE) {
+		chat_unhold(chat, res->retry_after_ms);
 		chat_wait(chat, res->retry_after_ms);
 		return;
 	}
 	if (res->outcome == SEND_NO && res->error == SEND_ERR_TRANSIENT &&
 	    chat->failures < LIGHT_TRIES) {	/* certainly not sent */
-		chat_wait(chat, backoff(chat));
+		msec_t wait = backoff(chat);
+
+		chat_unhold(chat, wait);
+		chat_wait(chat, wait);
 		return;
 	}
 	chat->failures = 0;
@@ -171,6 +267,16 @@ on_taken(void *arg, const struct outbox_row *rows, size_t n,
 	chat_send(chat);
 }
 
+/* What stands there: a preview's cursor, or a word that nobody goes on. */
+static const char *
+row_tail(const struct chat *chat, const struct outbox_row *row)
+{
+	if (row->chunk.kind != OUT_PREVIEW)
+		return "";
+	return row->edit_msg_id[0] ? "\n\n[interrupted]" :
+	    delivery_cursor(chat->d);
+}
+
 void
 chat_send(struct chat *chat)
 {
@@ -178,9 +284,11 @@ chat_send(struct chat *chat)
 	struct platform_instance *inst = chat->d->host.instance(
 	    chat->d->host.arg, chat->platform, &platform);
 	const struct outbox_row *row = &chat->row->row;
+	CLEANUP_FREE char *text = mem_printf("%s%s", row->chunk.text,
+	    row_tail(chat, row));
 	struct outgoing out = {
 		.to = { chat->chat_id, chat->thread_id },
-		.text = row->chunk.text,
+		.text = text,
 		.plain = row->chunk.plain,
 		.reply_to = row->chunk.reply_to ? row->chunk.reply_to : "",
 		.nonce = row->nonce,
@@ -233,7 +341,9 @@ chat_mark(struct chat *chat, const char *state, const char *msg_id,
 	chat->mark_why = mem_str(why);
 	chat->mark_not_before = not_before;
 	write_mark(chat);
-	if (strcmp(state, "waiting") != 0)
+	if (chat->row->row.chunk.kind == OUT_PREVIEW)
+		preview_settled(d, &chat->row->row, state, chat->mark_id);
+	if (strcmp(state, "waiting") != 0 && strcmp(state, "shown") != 0)
 		d->host.settled(d->host.arg, &chat->row->row, state,
 		    chat->mark_why);
 }
@@ -271,6 +381,48 @@ chat_moved(struct chat *chat, const char *new_id)
 }
 
 static void
+sent_yes(struct chat *chat, const char *msg_id)
+{
+	const struct outbox_row *row = &chat->row->row;
+	bool shown = row->chunk.kind == OUT_PREVIEW && !row->edit_msg_id[0] &&
+	    msg_id[0];
+
+	chat->failures = 0;
+	chat->repeats = 0;
+	chat_mark(chat, shown ? "shown" : "delivered", msg_id, 0, "");
+}
+
+/* Rules 2.3: an edit may be repeated, a new message may not. */
+static void
+sent_unknown(struct chat *chat, const char *why)
+{
+	log_warn("delivery", NULL, "chat=%s outcome unknown: %s", chat->key, why);
+	if (chat->row->row.edit_msg_id[0])
+		chat_again_later(chat, backoff(chat), why);
+	else
+		chat_mark(chat, "unknown", "", 0, why);
+}
+
+/* A clear no to an edit, for good: the text goes as a new message. */
+static void
+sent_refused(struct chat *chat, const char *why)
+{
+	struct outbox_row *row = &chat->row->row;
+	/* Of an earlier message's last edit nothing is worth a new one. */
+	bool lone = row->chunk.kind == OUT_PREVIEW ||
+	    row->chunk.kind == OUT_INTERIM;
+
+	log_warn("delivery", NULL, "chat=%s refused for good: %s", chat->key, why);
+	if (!row->edit_msg_id[0] || lone) {
+		chat_mark(chat, "refused", "", 0, why);
+		return;
+	}
+	mem_free((void *)(uintptr_t)row->edit_msg_id);
+	row->edit_msg_id = mem_str("");
+	chat_send(chat);
+}
+
+static void
 on_sent(void *arg, const struct send_result *res)
 {
 	struct chat *chat = arg;
@@ -278,15 +430,11 @@ on_sent(void *arg, const struct send_result *res)
 
 	chat->waiting = NULL;
 	if (res->outcome == SEND_YES) {
-		chat->failures = 0;
-		chat->repeats = 0;
-		chat_mark(chat, "delivered", res->msg_id, 0, "");
+		sent_yes(chat, res->msg_id);
 		return;
 	}
 	if (res->outcome == SEND_UNKNOWN) {
-		log_warn("delivery", NULL, "chat=%s outcome unknown: %s",
-		    chat->key, why);
-		chat_mark(chat, "unknown", "", 0, why);
+		sent_unknown(chat, why);
 		return;
 	}
 	switch (res->error) {
@@ -300,19 +448,16 @@ on_sent(void *arg, const struct send_result *res)
 	case SEND_ERR_MIGRATED:
 		chat_moved(chat, res->new_chat_id);
 		return;
-	case SEND_ERR_MSG_GONE:		/* the preview is gone: a new message */
-		mem_free((void *)(uintptr_t)chat->row->row.edit_msg_id);
-		chat->row->row.edit_msg_id = mem_str("");
-		chat_send(chat);
+	case SEND_ERR_TARGET_GONE:
+		log_warn("delivery", NULL, "chat=%s is gone: %s", chat->key, why);
+		chat_mark(chat, "refused", "", 0, why);
 		return;
 	case SEND_ERR_NONE:
-	case SEND_ERR_TARGET_GONE:
+	case SEND_ERR_MSG_GONE:
 	case SEND_ERR_FORMAT:
 	case SEND_ERR_TOO_LONG:
 	case SEND_ERR_REFUSED:
-		log_warn("delivery", NULL, "chat=%s refused for good: %s",
-		    chat->key, why);
-		chat_mark(chat, "refused", "", 0, why);
+		sent_refused(chat, why);
 		return;
 	}
 }

@@ -1,4 +1,4 @@
-/* What delivery.c and delivery_chat.c share. */
+/* What delivery.c, delivery_chat.c and preview.c share. */
 #ifndef GATEHOUSE_DELIVERY_PRIV_H
 #define GATEHOUSE_DELIVERY_PRIV_H
 
@@ -8,7 +8,19 @@
 #include "gateway/delivery.h"
 #include "gateway/outrow.h"
 
-enum chat_step { CHAT_IDLE, CHAT_TAKE, CHAT_SEND, CHAT_LIGHT, CHAT_MARK, CHAT_WAIT };
+enum chat_step {
+	CHAT_IDLE, CHAT_TAKE, CHAT_SEND, CHAT_LIGHT, CHAT_EDIT, CHAT_MARK,
+	CHAT_WAIT,
+};
+
+/* An edit of a preview: light, sent when nothing else is; see delivery_edit(). */
+struct edit {
+	TAILQ_ENTRY(edit) link;
+	struct chat *chat;
+	char *msg_id, *text;
+	send_cb *cb;		/* NULL: dropped, its result is not wanted */
+	void *arg;
+};
 
 struct light {
 	TAILQ_ENTRY(light) link;
@@ -25,6 +37,7 @@ struct chat {
 	struct op *waiting;
 	struct timer *timer;
 	struct outrow *row;	/* SEND and MARK: the row under way */
+	struct outrow *held;	/* LIGHT and EDIT: to be sent next */
 	const char *mark;	/* MARK: the row's new state, written until it is */
 	char *mark_id, *mark_why;
 	msec_t mark_not_before;
@@ -32,7 +45,10 @@ struct chat {
 	unsigned repeats;	/* of unknown sends since one was confirmed */
 	TAILQ_HEAD(, light) lights;
 	size_t nlights;
+	TAILQ_HEAD(, edit) edits;
 };
+
+struct preview;
 
 struct delivery {
 	struct loop *loop;
@@ -42,6 +58,7 @@ struct delivery {
 	struct map chats;
 	struct op *listing;
 	size_t busy;
+	LIST_HEAD(, preview) previews;
 };
 
 /* delivery_chat.c: what a chat that does nothing now does next. */
@@ -51,5 +68,15 @@ void chat_send(struct chat *chat);
 /* delivery.c */
 void chat_free(struct chat *chat);
 void chat_light_free(struct chat *chat, struct light *light);
+void chat_edit_free(struct edit *edit);
+/* One edit; cb comes once unless it is dropped. */
+struct edit *delivery_edit(struct delivery *d, const struct place *to,
+	const char *msg_id, const char *text, send_cb *cb, void *arg);
+void edit_drop(struct edit **edit);
+static inline const char *
+delivery_cursor(const struct delivery *d)
+{
+	return d->opts.cursor ? d->opts.cursor : "";
+}
 
 #endif

@@ -23,6 +23,7 @@ struct gateway_platform {
 	const void *opts;	/* the platform's own option struct */
 	const char *account;	/* bot id, for the stored cursor; "" none */
 	bool vital;		/* once all of these have failed: on_dead */
+	bool previews;		/* answers are shown there while they come */
 };
 
 /* Everything is the caller's and must outlive the gateway. */

@@ -112,7 +112,8 @@ row_unknown(struct gateway *gw, const struct outbox_row *row,
 		if (!delivery_repeat(gw->delivery, to, row->id))
 			prompt_failed(gw, row, why);
 		break;
-	case OUT_PREVIEW:
+	case OUT_PREVIEW:	/* the answer follows */
+	case OUT_INTERIM:
 		break;
 	case OUT_FINAL:
 	case OUT_REPORT:
@@ -129,6 +130,8 @@ row_refused(struct gateway *gw, const struct outbox_row *row,
 		prompt_failed(gw, row, why);
 		return;
 	}
+	if (row->chunk.kind == OUT_PREVIEW || row->chunk.kind == OUT_INTERIM)
+		return;
 	/* The next request to the model must know that nobody read it. */
 	CLEANUP_JSON struct json *entries = json_array();
 	struct json *entry = json_object();
@@ -170,12 +173,24 @@ delivery_migrated(void *arg, const char *platform, const char *old_id,
 	sessions_moved(gw->sessions, old_id, new_id);
 }
 
+static bool
+delivery_previews(void *arg, const char *platform)
+{
+	struct gateway *gw = arg;
+
+	for (size_t i = 0; i < gw->nserved; i++)
+		if (strcmp(gw->served[i].def->platform->name, platform) == 0)
+			return gw->served[i].def->previews;
+	return false;
+}
+
 struct delivery_host
 gateway_delivery_host(struct gateway *gw)
 {
 	return (struct delivery_host){
 		.arg = gw, .instance = gateway_instance,
 		.settled = delivery_settled, .migrated = delivery_migrated,
+		.previews = delivery_previews,
 	};
 }
 

@@ -78,11 +78,21 @@ open_sandboxes(struct parts *p)
 
 static void
 add_platform(struct parts *p, const struct platform *platform,
-    const void *opts, const char *account, bool vital)
+    const void *opts, const char *account, bool vital, bool previews)
 {
 	REQUIRE(p->nplatforms < PARTS_PLATFORMS);
 	p->platforms[p->nplatforms++] = (struct gateway_platform){
-		platform, opts, account, vital };
+		platform, opts, account, vital, previews };
+}
+
+/* The platform's own word (display.platforms.NAME.streaming) counts first. */
+static bool
+has_previews(const struct config *cfg, const char *own)
+{
+	if (strcmp(own, "auto") != 0)
+		return strcmp(own, "true") == 0;
+	return cfg->streaming.enabled &&
+	    strcmp(cfg->streaming.transport, "off") != 0;
 }
 
 static void
@@ -93,7 +103,7 @@ make_platforms(struct parts *p)
 
 	p->auth[0] = (struct auth_rule){ .platform = "console",
 		.users = anybody };	/* whoever may open the socket or tty */
-	add_platform(p, &platform_console, &p->console, "", false);
+	add_platform(p, &platform_console, &p->console, "", false, false);
 	if (p->kind != PARTS_RUN || !config_telegram_on(cfg))
 		return;
 	p->telegram = config_telegram_opts(cfg);
@@ -111,7 +121,7 @@ make_platforms(struct parts *p)
 		.require_mention = cfg->telegram.require_mention,
 	};
 	add_platform(p, &platform_telegram, &p->telegram, p->telegram_account,
-	    true);
+	    true, has_previews(cfg, cfg->display.telegram_streaming));
 }
 
 int
@@ -199,6 +209,9 @@ parts_gateway_opts(struct parts *p, struct gateway_opts *ret_opts)
 		.delivery = {
 			.repeat_unknown =
 			    strcmp(cfg->delivery.unknown, "repeat_labelled") == 0,
+			.edit_interval_ms = cfg->streaming.edit_interval,
+			.preview_min = (size_t)cfg->streaming.buffer_threshold,
+			.cursor = cfg->streaming.cursor,
 		},
 		.busy = strcmp(cfg->display.busy_input_mode, "interrupt") == 0 ?
 		    BUSY_INTERRUPT : BUSY_QUEUE,

@@ -40,7 +40,7 @@ session_free(struct session *s)
 	REQUIRE(!s->run);
 	op_cancel(&s->claiming);
 	loop_cancel(&s->timer);
-	typing_stop(&s->typing);
+	session_show_end(s, NULL);
 	chunks_done(&s->chunks);
 	origin_done(&s->origin);
 	if (s->has_next)
@@ -198,47 +198,6 @@ session_failed(struct sessions *all, const char *key)
 
 /* ---- a run's life ----------------------------------------------------------- */
 
-static size_t
-make_chunks(void *arg, const char *text, const struct outbox_chunk **ret_chunks)
-{
-	struct session *s = arg;
-	const struct platform *platform;
-
-	s->all->env.instance(s->all->env.arg, s->origin.platform, &platform);
-	return chunks_make(&s->chunks, &s->origin, platform, text, ret_chunks);
-}
-
-static void
-on_activity(void *arg, const char *what)
-{
-	struct session *s = arg;
-
-	if (strcmp(what, "answering") == 0)
-		typing_stop(&s->typing);
-	if (s->all->env.activity)
-		s->all->env.activity(s->all->env.arg, &s->origin, what);
-}
-
-static void
-on_text(void *arg, const char *text, size_t len)
-{
-	struct session *s = arg;
-
-	if (s->all->env.text)
-		s->all->env.text(s->all->env.arg, &s->origin, text, len);
-}
-
-static void
-start_typing(struct session *s)
-{
-	const struct platform *platform;
-	struct platform_instance *inst = s->all->env.instance(s->all->env.arg,
-	    s->origin.platform, &platform);
-	struct chat_ref to = { s->origin.chat_id, s->origin.thread_id };
-
-	typing_start(&s->typing, s->all->env.loop, platform, inst, &to);
-}
-
 enum sandbox_owner
 session_owner(const char *platform)
 {
@@ -251,10 +210,9 @@ session_run(struct session *s, const struct run_claim *claim, msec_t hold_ms)
 {
 	struct session_env *env = &s->all->env;
 	enum sandbox_owner owner = session_owner(s->origin.platform);
-	struct run_host host = {
-		.arg = s, .chunks = make_chunks, .text = on_text,
-		.activity = on_activity, .done = on_run_done,
-	};
+	struct run_host host = session_show_host(s);
+
+	host.done = on_run_done;
 
 	REQUIRE(!s->run);
 	s->generation = claim->generation;
@@ -291,8 +249,8 @@ session_run(struct session *s, const struct run_claim *claim, msec_t hold_ms)
 	};
 
 	s->all->running++;
+	session_show_start(s);
 	s->run = run_start(&s->env, env->model, &opts, &host);
-	start_typing(s);
 }
 
 bool
@@ -303,7 +261,7 @@ session_cancel_run(struct session *s, enum run_stop why)
 	if (!run_cancel(&s->run, why))
 		return false;
 	s->all->running--;
-	typing_stop(&s->typing);
+	session_show_end(s, session_stop_word(why));
 	return true;
 }
 
@@ -331,6 +289,8 @@ session_accepted(struct sessions *all, const char *key,
 	}
 	session_know(s, origin);
 	op_cancel(&s->claiming);
+	if (claim->withdrawn > 0)	/* a preview may wait for its last word */
+		session_kick(s);
 	if (s->run) {
 		session_cancel_run(s, RUN_STOP_MESSAGE);
 		if (!plan->joined)
@@ -361,7 +321,7 @@ on_run_done(void *arg, const struct run_result *res)
 
 	s->run = NULL;
 	s->all->running--;
-	typing_stop(&s->typing);
+	session_show_end(s, res->outcome == RUN_DEAD ? "cut off" : NULL);
 	switch (res->outcome) {
 	case RUN_ANSWERED:
 	case RUN_FAILED:

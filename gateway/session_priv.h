@@ -1,9 +1,10 @@
-/* What session.c and session_control.c share. */
+/* What session.c, session_show.c and session_control.c share. */
 #ifndef GATEHOUSE_SESSION_PRIV_H
 #define GATEHOUSE_SESSION_PRIV_H
 
 #include "base/map.h"
 #include "gateway/chunks.h"
+#include "gateway/preview.h"
 #include "gateway/session.h"
 #include "gateway/typing.h"
 
@@ -33,6 +34,7 @@ struct session {
 	struct op *claiming;
 	struct timer *timer;		/* claim again, or forget */
 	struct typing typing;
+	struct preview *preview;	/* of the run; NULL: none */
 	struct chunks chunks;
 };
 
@@ -51,6 +53,14 @@ void session_know(struct session *s, const struct origin *origin);
 bool session_cancel_run(struct session *s, enum run_stop why);
 /* What comes next for a session without a run: claim, or rest. */
 void session_settle(struct session *s);
+/* Something may wait for its chat. */
+void session_kick(struct session *s);
+/* session_show.c: what the person sees of a run under way. */
+struct run_host session_show_host(struct session *s);	/* done is not set */
+void session_show_start(struct session *s);
+/* word: marks what is shown of a cancelled run's text. */
+void session_show_end(struct session *s, const char *word);
+const char *session_stop_word(enum run_stop why);
 /* The operator's own console is the one place that is no messaging (5.1). */
 enum sandbox_owner session_owner(const char *platform);
 

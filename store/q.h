@@ -95,6 +95,18 @@ int q_outbox_chat_busy(const struct q *q, int64_t id, struct err *err);
 void outbox_chunk_copy(struct job *job, struct outbox_chunk *to,
 	const struct outbox_chunk *from);
 
+/* q_preview.c */
+int q_preview_open(const struct q *q, int64_t run, int64_t *ret_id,
+	struct err *err);
+/* The row that this chunk replaces; *ret_id 0: none. */
+int q_preview_replace(const struct q *q, const struct q_chunk_in *in,
+	int64_t *ret_id, struct err *err);
+/* `by` was delivered: what it is an edit of is no message of its own. */
+int q_preview_replaced(const struct q *q, int64_t by, msec_t now, struct err *err);
+int q_preview_due(const struct q *q, int64_t source, const char *chat,
+	const char *thread, int64_t *ret_id, struct err *err);
+int q_preview_take(const struct q *q, int64_t id, msec_t now, struct err *err);
+
 /* q_approval.c */
 int q_approval_withdraw(const struct q *q, int64_t session, msec_t now,
 	struct err *err);

@@ -91,6 +91,23 @@ take_head(struct take_job *t, const struct q *q, int64_t source,
 }
 
 static int
+take_edit(struct take_job *t, const struct q *q, int64_t source,
+	const char *chat, struct err *err)
+{
+	struct job *job = &t->job;
+	int64_t id;
+	int rc = q_preview_due(q, source, chat, t->thread_id, &id, err);
+
+	if (rc != 1)
+		return rc;
+	if (q_preview_take(q, id, t->now, err) == -1)
+		return -1;
+	job->rows = job_alloc(job, 1, sizeof(*job->rows));
+	job->nrows = 1;
+	return q_outbox_row(q, job, id, job->rows, err) == -1 ? -1 : 0;
+}
+
+static int
 take_run(struct job *job, const struct q *q, struct err *err)
 {
 	struct take_job *t = (struct take_job *)job;
@@ -117,7 +134,7 @@ take_run(struct job *job, const struct q *q, struct err *err)
 		    " updated_at = ? WHERE id = ?", DB_I(t->now), DB_I(id)) == -1)
 			return -1;
 	}
-	return rc;
+	return rc == -1 ? -1 : take_edit(t, q, source, chat, err);
 }
 
 struct op *
@@ -155,7 +172,8 @@ mark_wait(struct mark_job *m, const struct q *q, struct err *err)
 	msec_t wait = m->not_before > m->now ? m->not_before - m->now : 0;
 
 	return db_run(q->db, err, "UPDATE outbox SET why = ?, not_before = ?,"
-	    " wait = ?, updated_at = ?, state = CASE WHEN run IS NULL OR EXISTS("
+	    " wait = ?, updated_at = ?, state = CASE WHEN msg_id <> ''"
+	    " THEN 'shown' WHEN run IS NULL OR EXISTS("
 	    "  SELECT 1 FROM run r JOIN session s ON s.id = r.session"
 	    "  WHERE r.id = outbox.run AND ((r.state = 'finished' AND r.cut = 0)"
 	    "  OR (r.state = 'open' AND r.generation = s.generation)))"
@@ -178,7 +196,7 @@ mark_delivered(struct mark_job *m, const struct q *q, struct err *err)
 
 	if (rc == 1)
 		return q_transcript_cut(q, run, err);
-	if (rc == -1)
+	if (rc == -1 || q_preview_replaced(q, m->id, m->now, err) == -1)
 		return -1;
 	return db_run(q->db, err, "UPDATE outbox SET text = '' WHERE grp ="
 	    " (SELECT grp FROM outbox WHERE id = ?) AND NOT EXISTS(SELECT 1"
@@ -211,7 +229,7 @@ store_outbox_mark(struct store *store, int64_t id, const char *state,
 	msec_t now_wall, store_cb *cb, void *arg)
 {
 	static const char *const states[] = {
-		"delivered", "refused", "unknown", "waiting",
+		"delivered", "refused", "unknown", "waiting", "shown",
 	};
 	static const struct job_type type = {
 		.name = "mark a send", .flags = JOB_WRITES,
@@ -236,6 +254,11 @@ store_outbox_mark(struct store *store, int64_t id, const char *state,
 
 /* ---- chats with work ----------------------------------------------------- */
 
+#define CHATS(state) "SELECT a.platform, a.account, o.chat_id, o.thread_id," \
+	" o.not_before, min(o.id) FROM outbox o JOIN source a ON a.id = o.source" \
+	" WHERE o.state = '" state "' AND a.profile = ?" \
+	" GROUP BY o.source, o.chat_id, o.thread_id LIMIT 10000"
+
 static int
 chats_run(struct job *job, const struct q *q, struct err *err)
 {
@@ -247,12 +270,11 @@ chats_run(struct job *job, const struct q *q, struct err *err)
 
 	job->json = json_array();
 	/* not_before is the one of the row with min(id): SQLite's rule for min() */
-	return q_list(db_query(q->db, err, "SELECT a.platform, a.account,"
-	    " o.chat_id, o.thread_id, o.not_before, min(o.id) FROM outbox o"
-	    " JOIN source a ON a.id = o.source"
-	    " WHERE o.state = 'waiting' AND a.profile = ?"
-	    " GROUP BY o.source, o.chat_id, o.thread_id LIMIT 10000",
-	    DB_S(q->profile)), cols, ARRAY_LEN(cols), job->json, err);
+	if (q_list(db_query(q->db, err, CHATS("waiting"), DB_S(q->profile)),
+	    cols, ARRAY_LEN(cols), job->json, err) == -1)
+		return -1;
+	return q_list(db_query(q->db, err, CHATS("shown"), DB_S(q->profile)),
+	    cols, ARRAY_LEN(cols), job->json, err);
 }
 
 struct op *

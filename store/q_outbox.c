@@ -1,6 +1,6 @@
 /*
- * Outbox rows and their states: waiting, sending, delivered, refused, unknown,
- * withdrawn, parked.  Only the conditional update here turns waiting into
+ * Outbox rows and their states: waiting, sending, shown (a preview), delivered,
+ * replaced (a preview, by the answer), refused, unknown, withdrawn, parked.  Only the conditional update here turns waiting into
  * sending (rules 1.6).  The calls of delivery are in q_delivery.c.
  */
 #include "store/q.h"
@@ -28,30 +28,19 @@ outbox_chunk_copy(struct job *job, struct outbox_chunk *to,
 	};
 }
 
-/* A preview that was never sent has nothing to be edited: it is taken back. */
-static int
-preview_replace(const struct q *q, int64_t id, msec_t now, struct err *err)
-{
-	if (id == 0)
-		return 0;
-	return db_run(q->db, err, "UPDATE outbox SET state = 'withdrawn',"
-	    " updated_at = ? WHERE id = ? AND state = 'waiting'",
-	    DB_I(now), DB_I(id));
-}
-
 int
 q_outbox_insert(const struct q *q, struct job *job,
 	const struct q_chunk_in *in, int64_t *ret_id, struct err *err)
 {
 	const struct outbox_chunk *c = in->chunk;
 	const char *chat;
-	int64_t source;
+	int64_t source, edit_of;
 	char nonce[17];
 
 	ids_hex(nonce, 16);
 	if (q_source(q, c->platform, c->account, &source, err) == -1 ||
 	    q_chat_now(q, job, source, c->chat_id, &chat, err) == -1 ||
-	    preview_replace(q, c->edit_of, in->now, err) == -1 ||
+	    q_preview_replace(q, in, &edit_of, err) == -1 ||
 	    db_run(q->db, err, "INSERT INTO outbox(source, session, run, grp,"
 	    " kind, chat_id, thread_id, text, plain, reply_to, buttons, edit_of,"
 	    " nonce, state, created_at, updated_at)"
@@ -59,7 +48,7 @@ q_outbox_insert(const struct q *q, struct job *job,
 	    " 'waiting', ?, ?)", DB_I(source), DB_I(in->session), DB_I(in->run),
 	    DB_I(in->group), DB_I(c->kind), DB_S(chat), DB_S(c->thread_id),
 	    DB_S(c->text), DB_I(c->plain), DB_S(c->reply_to), DB_S(c->buttons),
-	    DB_I(c->edit_of), DB_S(nonce), DB_I(in->now), DB_I(in->now)) == -1)
+	    DB_I(edit_of), DB_S(nonce), DB_I(in->now), DB_I(in->now)) == -1)
 		return -1;
 	*ret_id = db_last_id(q->db);
 	if (in->group != 0)
@@ -99,7 +88,7 @@ q_outbox_row(const struct q *q, struct job *job, int64_t id,
 	struct db_rows *rows = db_query(q->db, err, "SELECT o.id, r.generation,"
 	    " coalesce(s.session_key, ''), o.kind, a.platform, a.account,"
 	    " o.chat_id, o.thread_id, o.text, o.plain, o.reply_to, o.buttons,"
-	    " o.edit_of, coalesce(p.msg_id, ''), o.nonce, o.attempts,"
+	    " o.edit_of, coalesce(p.msg_id, o.msg_id), o.nonce, o.attempts,"
 	    " o.not_before, o.created_at FROM outbox o"
 	    " JOIN source a ON a.id = o.source"
 	    " LEFT JOIN run r ON r.id = o.run"

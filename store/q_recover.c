@@ -42,8 +42,9 @@ list_sends(const struct q *q, struct json *array, struct err *err)
 }
 
 /*
- * An edit of a message whose id is known may be repeated (rules 2.3), so it
- * waits again; all else that was in flight has an unknown end.
+ * An edit of a message whose id is known may be repeated (rules 2.3): it waits
+ * again, a preview is shown again; all else that was in flight has an unknown
+ * end.
  */
 static int
 recover_sends(struct recover_job *r, const struct q *q, struct json *res,
@@ -55,6 +56,9 @@ recover_sends(struct recover_job *r, const struct q *q, struct json *res,
 	if (db_run(q->db, err, "UPDATE outbox SET state = 'waiting',"
 	    " updated_at = ? WHERE state = 'sending' AND edit_of <> 0 AND"
 	    " (SELECT msg_id FROM outbox p WHERE p.id = outbox.edit_of) <> ''",
+	    DB_I(r->now)) == -1 ||
+	    db_run(q->db, err, "UPDATE outbox SET state = 'shown',"
+	    " updated_at = ? WHERE state = 'sending' AND msg_id <> ''",
 	    DB_I(r->now)) == -1 || list_sends(q, array, err) == -1)
 		return -1;
 	if (db_run(q->db, err, "UPDATE outbox SET state = 'unknown',"
@@ -62,8 +66,12 @@ recover_sends(struct recover_job *r, const struct q *q, struct json *res,
 	    " WHERE state = 'sending'", DB_I(r->now)) == -1)
 		return -1;
 	/* A clock set back must not make a wait longer than it was (3.9). */
-	return db_run(q->db, err, "UPDATE outbox SET not_before = ? + wait"
+	if (db_run(q->db, err, "UPDATE outbox SET not_before = ? + wait"
 	    " WHERE state = 'waiting' AND not_before > ? + wait",
+	    DB_I(r->now), DB_I(r->now)) == -1)
+		return -1;
+	return db_run(q->db, err, "UPDATE outbox SET not_before = ? + wait"
+	    " WHERE state = 'shown' AND not_before > ? + wait",
 	    DB_I(r->now), DB_I(r->now));
 }
 
@@ -177,29 +185,14 @@ session_lists(const struct q *q, int64_t id, struct json *obj, struct err *err)
 		{ "call_id", false, false }, { "name", false, false },
 		{ "args", false, false }, { "generation", true, false },
 	};
-	static const struct q_col preview_cols[] = {
-		{ "id", true, false }, { "msg_id", false, false },
-		{ "chat_id", false, false }, { "thread_id", false, false },
-		{ "state", false, false },
-	};
-	struct json *tools = json_array(), *previews = json_array();
+	struct json *tools = json_array();
 
 	json_set_take(obj, "tools", tools);
-	json_set_take(obj, "previews", previews);
-	if (q_list(db_query(q->db, err, "SELECT t.call_id, t.name, t.args,"
+	return q_list(db_query(q->db, err, "SELECT t.call_id, t.name, t.args,"
 	    " r.generation FROM tool t JOIN run r ON r.id = t.run"
 	    " WHERE t.state = 'lost' AND r.session = ? ORDER BY t.started_at"
 	    " LIMIT 1000", DB_I(id)), tool_cols, ARRAY_LEN(tool_cols), tools,
-	    err) == -1)
-		return -1;
-	/* Of the run that was cut short, which holds the generation. */
-	return q_list(db_query(q->db, err, "SELECT o.id, o.msg_id, o.chat_id,"
-	    " o.thread_id, o.state FROM session s JOIN run r"
-	    " ON r.session = s.id AND r.generation = s.generation"
-	    " JOIN outbox o ON o.run = r.id WHERE s.id = ? AND o.kind = ?"
-	    " AND o.state IN ('delivered', 'unknown') ORDER BY o.id LIMIT 100",
-	    DB_I(id), DB_I(OUT_PREVIEW)), preview_cols, ARRAY_LEN(preview_cols),
-	    previews, err);
+	    err);
 }
 
 /* Words in the transcript are read there: inbox.text is empty then. */

@@ -84,13 +84,19 @@ q_transcript_words(const struct q *q, int64_t entry, const char *text,
 	return entry_write(q, entry, obj, false, err);
 }
 
-/* What reached the person of this run's answer, in order. */
+/*
+ * What reached the person of this run's answer, in order.  A preview whose
+ * answer was taken back stands for its beginning, as far as that was recorded.
+ */
 static int
 delivered_words(const struct q *q, int64_t run, struct buf *out, struct err *err)
 {
-	struct db_rows *rows = db_query(q->db, err, "SELECT o.text FROM run r"
-	    " JOIN outbox o ON o.grp = r.answer WHERE r.id = ?"
-	    " AND o.state = 'delivered' ORDER BY o.id", DB_I(run));
+	struct db_rows *rows = db_query(q->db, err, "SELECT CASE"
+	    " WHEN o.state = 'delivered' THEN o.text ELSE p.text END FROM run r"
+	    " JOIN outbox o ON o.grp = r.answer"
+	    " LEFT JOIN outbox p ON p.id = o.edit_of WHERE r.id = ?"
+	    " AND (o.state = 'delivered' OR (o.state = 'withdrawn'"
+	    "  AND p.state = 'shown')) ORDER BY o.id", DB_I(run));
 	int rc = rows ? 1 : -1;
 
 	while (rc == 1 && (rc = db_next(rows, err)) == 1) {

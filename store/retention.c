@@ -52,8 +52,8 @@ static int
 slice_outbox(struct slice_job *s, const struct q *q, struct err *err)
 {
 	return db_run(q->db, err, "DELETE FROM outbox WHERE id IN (SELECT id FROM "
-	    OLDEST("outbox") " WHERE (state IN ('delivered', 'withdrawn')"
-	    " AND updated_at < ?) OR (state IN ('unknown', 'refused', 'parked')"
+	    OLDEST("outbox") " WHERE (state IN ('delivered', 'replaced',"
+	    " 'withdrawn') AND updated_at < ?) OR (state IN ('unknown', 'refused', 'parked')"
 	    " AND updated_at < ?) LIMIT ?)", DB_I(s->now - KEEP_MS),
 	    DB_I(s->now - KEEP_LONG_MS), DB_I(SLICE));
 }

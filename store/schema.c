@@ -125,7 +125,12 @@ static const char version_1[] =
 " id TEXT NOT NULL, row TEXT NOT NULL,"
 " PRIMARY KEY(profile, kind, id)) WITHOUT ROWID;";
 
-static const char *const migrations[SCHEMA_VERSION] = { version_1 };
+/* outbox: also shown (a preview) and replaced (by the answer). */
+static const char version_2[] =
+"CREATE INDEX outbox_shown ON outbox(source, chat_id, thread_id)"
+" WHERE state = 'shown';";
+
+static const char *const migrations[SCHEMA_VERSION] = { version_1, version_2 };
 
 static int
 schema_version(struct db *db, int64_t *ret, struct err *err)

@@ -150,7 +150,16 @@ struct op *store_tool_end(struct store *store, const struct run_ref *run,
 	const char *call_id, const char *state, const struct json *entry,
 	msec_t now_wall, store_cb *cb, void *arg);
 
-enum outbox_kind { OUT_FINAL, OUT_PREVIEW, OUT_PROMPT, OUT_REPORT };
+/* Stored as numbers: new ones at the end. */
+enum outbox_kind {
+	OUT_FINAL,
+	OUT_PREVIEW,		/* the beginning of an answer, edited as it comes */
+	OUT_PROMPT,
+	OUT_REPORT,
+	OUT_INTERIM,		/* what was said on the way to the answer */
+};
+
+#define OUTBOX_PREVIEW (-1)	/* edit_of: the run's open preview, if any */
 
 struct outbox_chunk {
 	enum outbox_kind kind;
@@ -159,7 +168,8 @@ struct outbox_chunk {
 	bool plain;
 	const char *reply_to;	/* message id or NULL */
 	const char *buttons;	/* JSON array of [label, data] or NULL */
-	int64_t edit_of;	/* outbox id of the preview this text replaces, or 0 */
+	int64_t edit_of;	/* outbox id of the preview this text replaces, or 0,
+				 * or OUTBOX_PREVIEW */
 };
 
 /* A row as delivery sees it; borrowed. */
@@ -168,7 +178,7 @@ struct outbox_row {
 	uint64_t generation;
 	const char *session_key;
 	struct outbox_chunk chunk;
-	const char *edit_msg_id;	/* of the preview, "" if unknown */
+	const char *edit_msg_id;	/* of the message to be edited; "" none */
 	const char *nonce;		/* stable a row */
 	unsigned attempts;
 	msec_t not_before;		/* wall */
@@ -204,14 +214,26 @@ struct op *store_outbox_add(struct store *store, const struct run_ref *run,
 	const struct outbox_chunk *chunk, msec_t now_wall,
 	store_rows_cb *cb, void *arg);
 /*
+ * The run's open preview becomes a message of its own with the chunk's text:
+ * what it shows is edited if need be, whoever runs by then.  Without a preview
+ * the chunk is added if `add` says so and the run lives.
+ */
+struct op *store_outbox_keep(struct store *store, const struct run_ref *run,
+	const struct outbox_chunk *chunk, bool add, msec_t now_wall,
+	store_cb *cb, void *arg);
+/*
  * waiting -> sending, the first waiting row of this chat in order; n is 0 or 1.
  * A first row that is not due yet holds the order: it is returned as it is
- * (not_before > now_wall) and stays waiting.
+ * (not_before > now_wall) and stays waiting.  Where nothing waits: a shown
+ * message that is to be edited a last time (edit_msg_id is its own id): an
+ * OUT_INTERIM to its text, an OUT_PREVIEW, whose run is over, to its text and
+ * a word about that.
  */
 struct op *store_outbox_take(struct store *store, const char *platform,
 	const char *account, const char *chat_id, const char *thread_id,
 	msec_t now_wall, store_rows_cb *cb, void *arg);
-/* state: "delivered", "refused", "unknown", "waiting" (with not_before). */
+/* state: "delivered", "refused", "unknown", "waiting" (with not_before), or
+ * "shown": a preview whose msg_id is known. */
 struct op *store_outbox_mark(struct store *store, int64_t id, const char *state,
 	const char *msg_id, msec_t not_before, const char *why,
 	msec_t now_wall, store_cb *cb, void *arg);

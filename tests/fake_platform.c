@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 
@@ -128,8 +129,19 @@ static struct op *
 fake_edit_op(struct platform_instance *inst, const char *msg_id,
     const struct outgoing *out, send_cb *cb, void *arg)
 {
-	(void)msg_id;
-	return send_message(inst, out, true, cb, arg);
+	struct fake_platform *fp = inst->fp;
+	bool known = false;
+
+	for (size_t i = 0; i < fp->nsent; i++)
+		known |= !fp->sent[i].is_edit &&
+		    strcmp(fp->sent[i].msg_id, msg_id) == 0 &&
+		    strcmp(fp->sent[i].chat_id, out->to.chat_id) == 0;
+	REQUIRE(known);
+	struct op *op = send_message(inst, out, true, cb, arg);
+	struct fake_sent *sent = &fp->sent[fp->nsent - 1];
+
+	REQUIRE(mem_copy_str(sent->msg_id, sizeof(sent->msg_id), msg_id) == 0);
+	return op;
 }
 
 static struct op *
@@ -413,6 +425,36 @@ fake_last(const struct fake_platform *fp, const char *chat)
 	size_t n = fake_count(fp, chat);
 
 	return n ? fake_text(fp, chat, n - 1) : "";
+}
+
+/* Unknown to us: it may be there. */
+static bool
+arrived(const struct fake_platform *fp, const struct fake_sent *s)
+{
+	return !s->ghost && !s->is_typing && !s->is_press && s->done &&
+	    (s->outcome == SEND_YES ||
+	    (s->outcome == SEND_UNKNOWN && !fp->deaf));
+}
+
+char *
+fake_screen(const struct fake_platform *fp, const char *chat)
+{
+	struct buf b;
+
+	buf_init(&b, 1 << 20);
+	for (size_t i = 0; i < fp->nsent; i++) {
+		const struct fake_sent *s = &fp->sent[i];
+		const char *text = s->text;
+
+		if (s->is_edit || !arrived(fp, s) || strcmp(s->chat_id, chat) != 0)
+			continue;
+		for (size_t k = i + 1; k < fp->nsent; k++)
+			if (fp->sent[k].is_edit && arrived(fp, &fp->sent[k]) &&
+			    strcmp(fp->sent[k].msg_id, s->msg_id) == 0)
+				text = fp->sent[k].text;
+		buf_printf(&b, "%s%s", b.len > 0 ? "|" : "", text);
+	}
+	return buf_take(&b);
 }
 
 bool

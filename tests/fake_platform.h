@@ -1,7 +1,8 @@
 /*
  * A chat platform in memory: one bot "900", any chats.  Invariants inside:
  * never two sends of one chat in flight, an event is acknowledged only after
- * committed(), nothing is sent to an unknown chat.
+ * committed(), nothing is sent to an unknown chat, an edit names a message that
+ * was sent to that chat.
  */
 #ifndef GATEHOUSE_TESTS_FAKE_PLATFORM_H
 #define GATEHOUSE_TESTS_FAKE_PLATFORM_H
@@ -13,7 +14,7 @@
 struct fake_sent {
 	msec_t at;		/* loop time of the request */
 	char *chat_id, *thread_id, *text, *buttons0;	/* first button's data */
-	char msg_id[16];	/* what the platform answered with */
+	char msg_id[16];	/* what the platform answered with; of edits: whose */
 	bool is_edit, is_typing, is_press, done;
 	bool ghost;		/* of a process that was killed: never left it */
 	enum send_outcome outcome;
@@ -43,6 +44,7 @@ struct fake_platform {		/* one at a time: platform_fake uses it */
 	bool paused;
 	msec_t stamp_ms;	/* added to the time stamp of what is said */
 	bool dead;		/* between a kill and the next start */
+	bool deaf;		/* what has an unknown outcome did not arrive */
 	unsigned next_event, next_msg;
 };
 
@@ -82,5 +84,7 @@ size_t fake_count(const struct fake_platform *fp, const char *chat);
 const char *fake_text(const struct fake_platform *fp, const char *chat, size_t i);
 const char *fake_last(const struct fake_platform *fp, const char *chat);
 bool fake_saw(const struct fake_platform *fp, const char *chat, const char *part);
+/* What stands on the screen of a chat, edits applied: "one|two"; caller frees. */
+char *fake_screen(const struct fake_platform *fp, const char *chat);
 
 #endif

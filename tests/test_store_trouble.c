@@ -19,6 +19,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "store/schema.h"
 #include "tests/fault_vfs.h"
 #include "tests/loop_sim.h"
 #include "tests/store_sync.h"
@@ -166,6 +167,8 @@ static void
 a_newer_or_foreign_database_is_refused_and_left_alone(void **state)
 {
 	struct sync *s = *state;
+	CLEANUP_FREE char *foreign = mem_printf("PRAGMA user_version = %d;"
+	    "PRAGMA application_id = 7", SCHEMA_VERSION);
 
 	sync_say(s, K, "1", "a", true);
 	sync_close(s);
@@ -173,8 +176,7 @@ a_newer_or_foreign_database_is_refused_and_left_alone(void **state)
 	assert_false(sync_try_open(s));
 	assert_int_equal(s->err.code, ERR_CONFIG);
 	assert_int_equal(sync_sql(s, "SELECT count(*) FROM inbox"), 1);
-	sync_sql_run(s->path, "PRAGMA user_version = 1;"
-	    "PRAGMA application_id = 7");
+	sync_sql_run(s->path, foreign);
 	assert_false(sync_try_open(s));
 	assert_int_equal(s->err.code, ERR_CONFIG);
 	assert_int_equal(files_with(s, "damaged"), 0);

@@ -10,9 +10,6 @@ static const char *const users[] = { "1001", "1002", "1003", NULL };
 static const struct auth_rule auth[] = {
 	{ .platform = "fake", .users = users },
 };
-static const struct gateway_platform platforms[] = {
-	{ &platform_fake, NULL, "900", true },
-};
 
 static void
 open_parts(struct world *w)
@@ -48,7 +45,9 @@ world_init(struct world *w, uint64_t seed)
 	w->platform = mem_alloc(sizeof(*w->platform));
 	fake_platform_init(w->platform, w->loop);
 	fake_sandbox_init();
-	w->opts.platforms = platforms;
+	w->served = (struct gateway_platform){ .platform = &platform_fake,
+		.account = "900", .vital = true };
+	w->opts.platforms = &w->served;
 	w->opts.nplatforms = 1;
 	w->opts.auth = auth;
 	w->opts.nauth = 1;

@@ -21,6 +21,7 @@ struct world {
 	struct fake_platform *platform;
 	struct gateway *gw;
 	struct gateway_opts opts;	/* may be changed before world_boot() */
+	struct gateway_platform served;
 	bool stopped;
 };
 

@@ -161,6 +161,8 @@ run_think(struct run *run)
 	if (repaired)
 		log_debug("run", &run->log, "history was repaired");
 	buf_clear(&run->partial);
+	if (run->host.begin)
+		run->host.begin(run->host.arg);
 	run->turns++;
 	run_enter(run, RUN_THINK, "thinking");
 	run->waiting = model_call(run->model, &req, on_thought, run);
@@ -286,6 +288,8 @@ on_thought(void *arg, const struct model_result *res)
 	run->call_at = 0;
 	run_append(run, run_entry_assistant(res));
 	buf_clear(&run->partial);
+	if (run->host.stays)
+		run->host.stays(run->host.arg, res->text);
 	run_next_call(run);
 }
 

@@ -42,6 +42,10 @@ struct run_host {
 		const struct outbox_chunk **ret_chunks);
 	/* Visible text as it comes (preview); may be NULL. */
 	void (*text)(void *arg, const char *text, size_t len);
+	/* A new answer of the model begins: its text() replaces the last one's. */
+	void (*begin)(void *arg);
+	/* Tools follow this text: it is no part of the answer to come. */
+	void (*stays)(void *arg, const char *text);
 	/* What it does now, for typing and progress: "thinking", "terminal: ls". */
 	void (*activity)(void *arg, const char *what);
 	void (*done)(void *arg, const struct run_result *res);

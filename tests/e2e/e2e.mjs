@@ -93,6 +93,34 @@ test('/stop ends a streaming answer, closes the model socket, asks nothing more'
   await w.stop(gateway);
 });
 
+test('streaming: one message grows by edits and ends as the answer', async (w) => {
+  w.configure({ streaming: { enabled: true, edit_interval: 0.3 } });
+  const gateway = await w.gateway();
+  const events = Array.from({ length: 8 }, (_, n) =>
+    [`Sentence **number ${n}** is here. `, { sleep: 250 }]).flat();
+  await w.llm('POST', '/queue', { events: [...events, 'The end.'] });
+  await w.say('tell me');
+  await w.see('\u2589');
+  await w.see('number 7 is here. The end.');
+  await until('the cursor is gone', async () => !(await w.shown())[0].includes('\u2589'));
+  assert.equal((await w.shown()).length, 1);
+  const calls = (await w.tg('GET', '/log')).map((c) => c.method);
+  assert.equal(calls.filter((m) => m === 'sendMessage').length, 1);
+  const edits = calls.filter((m) => m === 'editMessageText').length;
+  assert.ok(edits >= 3 && edits <= 9, `${edits} edits`);
+  // Killed while it writes: what stands there is put right, the answer comes.
+  await w.llm('POST', '/queue', [{ events: ['A beginning that is long enough. ', { sleep: 30000 }] },
+    { text: 'After the restart.' }]);
+  await w.say('again');
+  await w.see('long enough. \u2589');
+  await w.stop(gateway, 'SIGKILL');
+  const next = await w.gateway();
+  await w.see('After the restart.');
+  await w.see('[interrupted]');
+  assert.ok((await w.shown()).every((text) => !text.includes('\u2589')));
+  await w.stop(next);
+});
+
 test('one chat floods, another is answered, memory stays bounded', async (w) => {
   const gateway = await w.gateway();
   await w.say('run head -c 300000000 /dev/zero | tr "\\0" x; echo; yes | head -c 100000000');
