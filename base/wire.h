@@ -16,7 +16,7 @@
 #include <sys/types.h>
 
 /* Of all frames; goes up with every change. Helper and gateway must agree. */
-#define WIRE_VERSION "1"
+#define WIRE_VERSION "2"
 #define WIRE_VERSION_EXIT 4	/* the helper's status when they don't */
 
 /* Below the smallest usual wmem_default (208 KiB), which bounds a message. */
@@ -30,6 +30,7 @@ enum launcher_frame {
 	LAUNCHER_SPAWN,		/* strv argv, strv env, str cwd, u32 keep | fds: channel, 0, 1.. */
 	LAUNCHER_OPEN,		/* u32 box, str workspace below the sealed root | fds: channel */
 	LAUNCHER_KILL,		/* u32 box */
+	LAUNCHER_TEND,		/* u32 verb, str workspace as above | fds: channel */
 };
 
 /* The channel of one child: the keeper's side of it, then the gateway's. */

@@ -20,6 +20,7 @@ _gatehouse()
 	'sessions delete '*) words=' --yes --home --config --log-level --verbose --help' ;;
 	'sessions prune '*) words=' --older-than --yes --home --config --log-level --verbose --help' ;;
 	'sandbox list '*) words=' --json --home --config --log-level --verbose --help' ;;
+	'sandbox prune '*) words=' --older-than --yes --home --config --log-level --verbose --help' ;;
 	'sandbox exec '*) words=' --backend --session --timeout --network --home --config --log-level --verbose --help' ;;
 	'status '*) words=' --json --home --config --log-level --verbose --help' ;;
 	'version '*) words=' --home --config --log-level --verbose --help' ;;
@@ -27,7 +28,7 @@ _gatehouse()
 	'approvals ') words=' list' ;;
 	'gate ') words=' check' ;;
 	'sessions ') words=' list show export search rename delete prune' ;;
-	'sandbox ') words=' list exec' ;;
+	'sandbox ') words=' list prune exec' ;;
 	' ') words=' chat run backup config approvals doctor gate sessions sandbox status version --home --config --log-level --verbose --help' ;;
 	esac
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")

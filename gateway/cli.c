@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/nearest.h"
@@ -34,6 +35,24 @@ cli_option(const struct cli_ctx *ctx, const char *name)
 		if (strcmp(ctx->values[i].name, name) == 0)
 			return ctx->values[i].text;
 	return NULL;
+}
+
+int
+cli_confirm(struct cli_ctx *ctx, const char *what)
+{
+	char answer[8] = "";
+
+	if (cli_option(ctx, "yes"))
+		return -1;
+	if (!isatty(STDIN_FILENO)) {
+		cli_complain("%s can't be undone: say --yes", what);
+		return CLI_USAGE;
+	}
+	fprintf(stderr, "%s can't be undone. Go on? [y/N] ", what);
+	if (fgets(answer, sizeof(answer), stdin) &&
+	    (answer[0] == 'y' || answer[0] == 'Y'))
+		return -1;
+	return CLI_FAIL;
 }
 
 void

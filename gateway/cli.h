@@ -85,6 +85,8 @@ int cli_parse(struct cli_ctx *ctx, int argc, char **argv);
 /* "gatehouse: ..." on stderr, masked. */
 void cli_complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The report's lines on stderr, notes only if asked. */
+/* What can't be undone, unless --yes: -1 go on, else the exit status. */
+int cli_confirm(struct cli_ctx *ctx, const char *what);
 void cli_print_report(const struct report *rep, bool notes);
 /* config.yaml and .env as the options and the state directory say. */
 struct config *cli_load_config(struct cli_ctx *ctx, const char *file,

@@ -10,6 +10,7 @@
 #include "gateway/sessions_cmd.h"
 #include "gateway/sandbox_cli.h"
 #include "gateway/sandbox_list.h"
+#include "gateway/sandbox_prune.h"
 #include "gateway/status.h"
 #include "gateway/version.h"
 
@@ -62,6 +63,12 @@ static const struct cli_option yes_options[] = {
 
 static const struct cli_option prune_options[] = {
 	{ "older-than", 0, "DAYS", "days without a message (90)" },
+	{ "yes", 'y', NULL, "do not ask" },
+	{ NULL, 0, NULL, NULL },
+};
+
+static const struct cli_option sandbox_prune_options[] = {
+	{ "older-than", 0, "DAYS", "days without a command (30); 0: all" },
 	{ "yes", 'y', NULL, "do not ask" },
 	{ NULL, 0, NULL, NULL },
 };
@@ -122,6 +129,10 @@ const struct cli_command cli_commands[] = {
 	  prune_options, 0, sessions_prune_main },
 	{ "sandbox list", "", 0, 0, "List the sandboxes that are open now.",
 	  json_options, 0, sandbox_list_main },
+	{ "sandbox prune", "", 0, 0, "Delete workspaces that were not used for long. "
+	  "Those in use stay.", sandbox_prune_options,
+	  CLI_NEEDS_LAUNCHER | CLI_NEEDS_CONFIG | CLI_NEEDS_HOME,
+	  sandbox_prune_main },
 	{ "sandbox exec", "-- COMMAND...", 1, 1000, "Run one command in a sandbox "
 	  "and exit with its code.", exec_options,
 	  CLI_NEEDS_LAUNCHER | CLI_NEEDS_CONFIG | CLI_NEEDS_HOME,

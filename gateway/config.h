@@ -64,6 +64,8 @@ struct config {
 	struct {
 		char *terminal_backend, *sandbox_image;
 		int64_t sandbox_lifetime_s;	/* -1: not set */
+		char *sandbox_scope;
+		int64_t workspace_retention;	/* days; 0: never */
 		struct config_list allowed_users;
 		bool allow_all_users;
 	} gateway;

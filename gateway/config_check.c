@@ -6,6 +6,7 @@
 #include "gateway/config_priv.h"
 #include "gateway/env.h"
 #include "gateway/override.h"
+#include "gateway/start_dir.h"
 
 #define ZONES "/usr/share/zoneinfo"
 
@@ -174,10 +175,8 @@ check_sandbox(struct config_reader *r)
 	if (*cfg->terminal.messaging_cwd)
 		report_add(r->rep, REPORT_WARN, NULL, 0, 0,
 			"MESSAGING_CWD is an old name: set terminal.cwd");
-	if (*cfg->terminal.cwd && *cfg->terminal.cwd != '/' &&
-	    strcmp(cfg->terminal.cwd, ".") != 0 &&
-	    strcmp(cfg->terminal.cwd, "auto") != 0 &&
-	    strcmp(cfg->terminal.cwd, "cwd") != 0)
+	if (!start_dir_is_placeholder(cfg->terminal.cwd) &&
+	    *cfg->terminal.cwd != '/' && *cfg->terminal.cwd != '~')
 		fail(r, "terminal.cwd", "expected an absolute path, or . for where "
 			"the backend begins");
 }

@@ -5,16 +5,10 @@
 #include "base/mem.h"
 #include "gateway/config_table.h"
 #include "gateway/env.h"
+#include "gateway/start_dir.h"
 
 #define SPOOL_MAX (64 * 1024 * 1024)
-
-/* ".", "auto", "cwd" and nothing mean: wherever the backend begins. */
-static bool
-is_placeholder(const char *cwd)
-{
-	return !*cwd || strcmp(cwd, ".") == 0 || strcmp(cwd, "auto") == 0 ||
-		strcmp(cwd, "cwd") == 0;
-}
+#define DAY_MS ((msec_t)24 * 3600 * 1000)
 
 /* SOURCE:TARGET[:rw], checked when the configuration was read. */
 static void
@@ -56,16 +50,20 @@ config_sandbox_init(struct config_sandbox *s, const struct config *cfg,
 		.tmp_max = (uint64_t)cfg->native.tmp_max,
 	};
 	s->local.user = *cfg->local.user ? cfg->local.user : NULL;
-	if (!is_placeholder(cfg->terminal.cwd))
-		s->local.cwd = cfg->terminal.cwd;
-	else if (where->host_commands)
-		s->local.cwd = *cfg->terminal.messaging_cwd ?
-			cfg->terminal.messaging_cwd : "~";
+	struct start_dir dir = {
+		.configured = cfg->terminal.cwd,
+		.messaging = cfg->terminal.messaging_cwd,
+		.backend = "local",
+		.chat = where->host_commands,
+	};
+	s->local.cwd = s->local_cwd = start_dir(&dir);
 	s->opts = (struct sandbox_opts){
 		.messaging_backend = where->backend,
 		.console_backend = where->console_backend,
 		.image = *where->image ? where->image : NULL,
 		.lifetime_ms = where->lifetime_s * 1000,
+		.retention_ms = cfg->gateway.workspace_retention * DAY_MS,
+		.timezone = cfg->timezone,
 		.timeout_ms = cfg->terminal.timeout,
 		.timeout_max_ms = cfg->terminal.timeout_max,
 		.output_max = (size_t)cfg->tool_output.max_bytes,
@@ -83,6 +81,7 @@ config_sandbox_done(struct config_sandbox *s)
 {
 	for (size_t i = 0; s->bind_texts && s->bind_texts[i]; i++)
 		mem_free(s->bind_texts[i]);
+	mem_free(STEAL(s->local_cwd));
 	mem_free(STEAL(s->bind_texts));
 	mem_free(STEAL(s->binds));
 }

@@ -20,6 +20,7 @@ struct config_sandbox {
 	struct local_opts local;
 	struct native_bind *binds;
 	char **bind_texts;
+	char *local_cwd;
 };
 void config_sandbox_init(struct config_sandbox *s, const struct config *cfg,
 	const struct override *where, const char *const *environ);

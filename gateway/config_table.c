@@ -54,7 +54,9 @@ const struct config_key config_keys[] = {
 	  "own console only." },
 	{ "terminal.cwd", NULL, CONFIG_STR, AT(terminal.cwd), ".", 0, 0, NULL,
 	  "TERMINAL_CWD", CONFIG_SAFETY | CONFIG_FILE_WINS,
-	  "First directory of commands on backend local." },
+	  "First directory of commands on backend local; ., auto, cwd or nothing: "
+	  "where gatehouse was started, for messaging sessions the home. Native "
+	  "begins in its workspace, whatever is written here." },
 	{ NULL, NULL, CONFIG_PATH, AT(terminal.messaging_cwd), "", 0, 0, NULL,
 	  "MESSAGING_CWD", CONFIG_SAFETY, "Old name: set terminal.cwd." },
 	{ "terminal.timeout", NULL, CONFIG_SECONDS, AT(terminal.timeout), "180", 1,
@@ -86,6 +88,13 @@ const struct config_key config_keys[] = {
 	  AT(gateway.sandbox_lifetime_s), "", 0, YEAR, NULL, NULL, CONFIG_SAFETY,
 	  "Idle seconds until such a sandbox is torn down; 0: never; absent: "
 	  "terminal.lifetime_seconds." },
+	{ "gateway.sandbox_scope", "sandbox_scope", CONFIG_ENUM,
+	  AT(gateway.sandbox_scope), "session", 0, 0, "session|user|shared", NULL,
+	  CONFIG_SAFETY, "Who shares a sandbox and its workspace: nobody but the "
+	  "conversation itself, all conversations of a person, or all." },
+	{ "gateway.workspace_retention", "workspace_retention", CONFIG_INT,
+	  AT(gateway.workspace_retention), "0", 0, 36500, NULL, NULL, CONFIG_SAFETY,
+	  "Days after which a workspace that nobody used is deleted; 0: never." },
 	{ "gateway.allowed_users", NULL, CONFIG_IDS, AT(gateway.allowed_users), "", 0,
 	  0, NULL, "GATEWAY_ALLOWED_USERS", CONFIG_SAFETY,
 	  "User ids that may talk on every platform." },

@@ -179,6 +179,19 @@ act_unknown(const struct control *c)
 	    mem_printf("There is no command /%s. See /help.", c->word);
 }
 
+/* Phones make a long dash of two. */
+static bool
+is_wipe(const char *args)
+{
+	static const char *const words[] = { "--wipe", "\u2014wipe", "\u2013wipe" };
+	size_t len = strcspn(args, " \t\n");
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (strlen(words[i]) == len && strncmp(args, words[i], len) == 0)
+			return true;
+	return false;
+}
+
 static char *
 act_command(const struct control_env *env, const struct control *c)
 {
@@ -194,13 +207,12 @@ act_command(const struct control_env *env, const struct control *c)
 		return command_help();
 	case COMMAND_STATUS:
 		return session_status(env->sessions, c->session_key,
-		    c->origin.platform);
+		    &c->origin);
 	case COMMAND_STOP:
-		return session_stop(env->sessions, c->session_key,
-		    c->origin.platform);
+		return session_stop(env->sessions, c->session_key, &c->origin);
 	case COMMAND_NEW:
-		return session_reset(env->sessions, c->session_key,
-		    c->origin.platform);
+		return session_reset(env->sessions, c->session_key, &c->origin,
+		    is_wipe(c->args));
 	case COMMAND_APPROVE:
 		return act_decide(env, c, GATE_ANSWER_YES);
 	case COMMAND_DENY:

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "gateway/owner.h"
+#include "gateway/sandbox_prune.h"
 #include "gateway/session_edit.h"
 
 #define LOOK_MS 20
@@ -192,8 +193,29 @@ sessions_gone(void *arg, struct owner_call *call)
 	session_edit_gone(call);
 }
 
+static void
+prune_start(void *arg, struct owner_call *call, const struct json *req)
+{
+	struct gateway *gw = ((struct desk *)arg)->hub->gateway;
+
+	if (gw) {
+		sandbox_prune_call(gateway_sandboxes(gw), call, req);
+		return;
+	}
+	owner_call_end(call, json_set_str(json_object(), "error",
+	    "the gateway is still starting"), false);
+}
+
+static void
+prune_gone(void *arg, struct owner_call *call)
+{
+	(void)arg;
+	sandbox_prune_gone(call);
+}
+
 static const struct owner_handler handlers[] = {
 	{ "chat", chat_start, chat_input, chat_gone },
+	{ "prune", prune_start, NULL, prune_gone },
 	{ "sessions", sessions_start, NULL, sessions_gone },
 	{ "status", status_start, NULL, NULL },
 };

@@ -83,7 +83,7 @@ make_parts(struct gateway *gw)
 		.loop = o->loop, .store = o->store, .model = o->model,
 		.gate = gw->gate, .sandboxes = o->sandboxes,
 		.delivery = gw->delivery, .profile = o->route.profile,
-		.persona = o->persona, .busy = o->busy,
+		.scope = o->scope, .persona = o->persona, .busy = o->busy,
 		.max_turns = o->max_turns, .max_tokens = o->max_tokens,
 		.arg = gw, .instance = gateway_instance,
 		.text = on_text, .activity = on_activity, .answered = on_answered,
@@ -380,6 +380,12 @@ gateway_greeting(struct gateway *gw)
 	    gw->opts.model->label, props.backend,
 	    props.level[0] ? " " : "", props.level, props.available ? "" :
 	    " (NOT AVAILABLE, they are refused: see /status)");
+}
+
+struct sandboxes *
+gateway_sandboxes(struct gateway *gw)
+{
+	return gw->opts.sandboxes;
 }
 
 bool

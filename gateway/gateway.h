@@ -42,6 +42,7 @@ struct gateway_opts {
 	struct gate_opts gate;
 	struct delivery_opts delivery;
 	enum busy_mode busy;
+	enum sandbox_scope scope;
 	const char *persona;
 	unsigned max_turns;
 	int64_t max_tokens;
@@ -73,6 +74,8 @@ struct platform_instance *gateway_console(struct gateway *gw);
 /* {platforms: [{name, state, since, why}], runs: [...], ...} */
 struct json *gateway_status(struct gateway *gw);
 /* Nothing under way and nothing waiting to be sent. */
+/* For what the operator asks about all of them; the gateway's. */
+struct sandboxes *gateway_sandboxes(struct gateway *gw);
 bool gateway_idle(const struct gateway *gw);
 
 #endif

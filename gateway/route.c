@@ -21,6 +21,16 @@ add_id(struct buf *b, const char *id)
 	}
 }
 
+char *
+route_id(const char *id)
+{
+	struct buf b;
+
+	buf_init(&b, 4096);
+	add_id(&b, id);
+	return buf_take(&b);
+}
+
 static bool
 per_user(const struct route_opts *opts, const struct msg *msg)
 {

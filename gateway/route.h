@@ -27,6 +27,8 @@ struct origin {
 
 /* agent:<profile>:<platform>:<type>:<chat>[:<thread>][:<user>]; caller frees. */
 char *route_session_key(const struct route_opts *opts, const struct msg *msg);
+/* An id as it stands in keys: no separator, no path. Caller frees. */
+char *route_id(const char *id);
 /* The key of the same session after its chat got a new id; caller frees. */
 char *route_key_moved(const char *key, const char *old_id, const char *new_id);
 void origin_from_msg(struct origin *o, const struct route_opts *opts,

@@ -220,7 +220,7 @@ session_run(struct session *s, const struct run_claim *claim, msec_t hold_ms)
 	    claim->session_id) < 0)
 		log_warn("session", NULL, "session=%s has an overlong id", s->key);
 	mem_free(s->scope);
-	s->scope = mem_str(s->key);
+	s->scope = scope_text(env->scope, s->key, &s->origin);
 	mem_free(s->system);
 	struct prompt_opts prompt = {
 		.persona = env->persona,

@@ -17,6 +17,7 @@
 #include "gateway/delivery.h"
 #include "gateway/gate/gate.h"
 #include "gateway/route.h"
+#include "gateway/scope.h"
 #include "platforms/platform.h"
 #include "sandbox/sandbox.h"
 #include "store/store.h"
@@ -33,6 +34,7 @@ struct session_env {
 	struct sandboxes *sandboxes;
 	struct delivery *delivery;
 	const char *profile;
+	enum sandbox_scope scope;
 	const char *persona;		/* extra system prompt or NULL */
 	enum busy_mode busy;
 	unsigned max_turns;
@@ -73,12 +75,17 @@ void session_accepted(struct sessions *s, const char *key,
 void session_failed(struct sessions *s, const char *key);
 
 /*
- * /stop and /new act on memory at once, the store follows.  Sentence to say.
+ * /stop and /new act on memory at once, the store follows.  Sentence to say;
+ * from: who said it, which tells the sandbox where people have their own.
  * A stop also ends what is planned; a reset leaves it: it was said later.
  */
-char *session_stop(struct sessions *s, const char *key, const char *platform);
-char *session_reset(struct sessions *s, const char *key, const char *platform);
-char *session_status(struct sessions *s, const char *key, const char *platform);
+char *session_stop(struct sessions *s, const char *key,
+	const struct origin *from);
+/* wipe: the workspace is deleted, too. */
+char *session_reset(struct sessions *s, const char *key,
+	const struct origin *from, bool wipe);
+char *session_status(struct sessions *s, const char *key,
+	const struct origin *from);
 
 /*
  * A chat has a new id (the store was told): what is said there belongs to the

@@ -10,17 +10,21 @@
 
 /* Also of a session that is remembered no more: its processes may live. */
 static struct sandbox_key
-box_key(const struct session *s, const char *platform)
+box_key(const struct session *s, const struct origin *from, char **ret_scope)
 {
-	return (struct sandbox_key){ s->all->env.profile, s->key,
-		session_owner(platform) };
+	const struct session_env *env = &s->all->env;
+
+	*ret_scope = scope_text(env->scope, s->key, from);
+	return (struct sandbox_key){ env->profile, *ret_scope,
+		session_owner(from->platform) };
 }
 
 char *
-session_stop(struct sessions *all, const char *key, const char *platform)
+session_stop(struct sessions *all, const char *key, const struct origin *from)
 {
 	struct session *s = session_get(all, key);
-	struct sandbox_key box = box_key(s, platform);
+	CLEANUP_FREE char *scope = NULL;
+	struct sandbox_key box = box_key(s, from, &scope);
 	bool had_run = s->run || s->planned || s->claiming || s->queued;
 
 	op_cancel(&s->claiming);
@@ -47,11 +51,41 @@ session_stop(struct sessions *all, const char *key, const char *platform)
 	return buf_take(&text);
 }
 
+/*
+ * What the sandbox loses: it is the conversation's own, or also serves others,
+ * whose directory and processes stay.
+ */
+static char *
+reset_sandbox(struct session *s, const struct origin *from, bool wipe)
+{
+	const struct session_env *env = &s->all->env;
+	CLEANUP_FREE char *scope = NULL;
+	struct sandbox_key box = box_key(s, from, &scope);
+
+	if (wipe && env->scope == SCOPE_SHARED)
+		return mem_str("A new conversation begins. The workspace is shared "
+		    "by everybody, so its files stay: the operator can remove them "
+		    "with `gatehouse sandbox prune`.");
+	if (wipe) {
+		sandbox_wipe(env->sandboxes, &box);
+		return mem_str("A new conversation begins. Background processes were "
+		    "ended and the files of the workspace are being removed.");
+	}
+	if (env->scope != SCOPE_SESSION)
+		return mem_str("A new conversation begins. The sandbox serves other "
+		    "conversations, too: its files, directory and background "
+		    "processes stay.");
+	sandbox_end_processes(env->sandboxes, &box);
+	sandbox_reset(env->sandboxes, &box);
+	return mem_str("A new conversation begins. Files in the workspace stay; "
+	    "background processes were ended.");
+}
+
 char *
-session_reset(struct sessions *all, const char *key, const char *platform)
+session_reset(struct sessions *all, const char *key, const struct origin *from,
+    bool wipe)
 {
 	struct session *s = session_get(all, key);
-	struct sandbox_key box = box_key(s, platform);
 
 	op_cancel(&s->claiming);
 	if (!session_cancel_run(s, RUN_STOP_PERSON))
@@ -61,20 +95,19 @@ session_reset(struct sessions *all, const char *key, const char *platform)
 	s->cancelled = 0;
 	store_reset(all->env.store, s->key, loop_wall(all->env.loop), NULL,
 	    NULL);
-	sandbox_end_processes(all->env.sandboxes, &box);
-	sandbox_reset(all->env.sandboxes, &box);
+	char *say = reset_sandbox(s, from, wipe);
 	session_settle(s);
-	return mem_str("A new conversation begins. Files in the workspace stay; "
-	    "background processes were ended.");
+	return say;
 }
 
 char *
-session_status(struct sessions *all, const char *key, const char *platform)
+session_status(struct sessions *all, const char *key,
+    const struct origin *from)
 {
 	const struct session *s = map_get(&all->map, sessions_key(all, key));
 	const struct session_env *env = &all->env;
 	struct sandbox_props props = sandbox_props(env->sandboxes,
-	    session_owner(platform));
+	    session_owner(from->platform));
 	struct buf b;
 
 	buf_init(&b, 8192);

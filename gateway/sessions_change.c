@@ -116,29 +116,10 @@ sessions_rename_main(struct cli_ctx *ctx)
 	return res ? CLI_OK : CLI_FAIL;
 }
 
-/* -1: go on; else the exit status. */
-static int
-confirm(struct cli_ctx *ctx, const char *what)
-{
-	char answer[8] = "";
-
-	if (cli_option(ctx, "yes"))
-		return -1;
-	if (!isatty(STDIN_FILENO)) {
-		cli_complain("%s can't be undone: say --yes", what);
-		return CLI_USAGE;
-	}
-	fprintf(stderr, "%s can't be undone. Go on? [y/N] ", what);
-	if (fgets(answer, sizeof(answer), stdin) &&
-	    (answer[0] == 'y' || answer[0] == 'Y'))
-		return -1;
-	return CLI_FAIL;
-}
-
 int
 sessions_delete_main(struct cli_ctx *ctx)
 {
-	int status = confirm(ctx, "deleting sessions");
+	int status = cli_confirm(ctx, "deleting sessions");
 
 	for (size_t i = 0; status < 0 && i < ctx->nargs; i++) {
 		CLEANUP_JSON struct json *res = change(ctx, request("delete",
@@ -166,7 +147,7 @@ sessions_prune_main(struct cli_ctx *ctx)
 	}
 	CLEANUP_FREE char *what = mem_printf("deleting all sessions without a "
 		"message in the last %ld days", days);
-	int status = confirm(ctx, what);
+	int status = cli_confirm(ctx, what);
 	if (status >= 0)
 		return status;
 	loop = loop_new();		/* the one source of the time */

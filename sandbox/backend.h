@@ -50,6 +50,13 @@ typedef void backend_probe_cb(void *arg, const struct err *err);
 typedef void box_open_cb(void *arg, struct box *box, const struct err *err);
 typedef void box_close_cb(void *arg, const struct err *err);
 
+struct box_usage {
+	uint64_t bytes, entries;	/* on disk; files, directories, links */
+};
+/* usage also with an error: as far as it came. */
+typedef void box_usage_cb(void *arg, const struct box_usage *usage,
+	const struct err *err);
+
 /*
  * Events of a proc, in this order: started once; output any number; giveback
  * at most once (bytes the wrapper wrote to its give-back descriptor); exited
@@ -95,6 +102,15 @@ struct backend {
 	struct op *(*open)(struct backend_inst *inst, const struct box_spec *spec,
 		box_open_cb *cb, void *arg);
 	struct op *(*close)(struct box *box, box_close_cb *cb, void *arg);
+	/*
+	 * The files of a workspace, whoever owns them: removes all (no box is open
+	 * over it), or adds up. Cancelling drops the result only. Both NULL: its
+	 * commands leave nothing there.
+	 */
+	struct op *(*empty)(struct backend_inst *inst, const char *workspace,
+		box_usage_cb *cb, void *arg);
+	struct op *(*measure)(struct backend_inst *inst, const char *workspace,
+		box_usage_cb *cb, void *arg);
 	/* NULL on failure to even try; later failures come as exited/dead. */
 	struct proc *(*spawn)(struct box *box, const struct spawn_req *req,
 		struct err *err);

@@ -2,9 +2,7 @@
  * One sandbox: its box on the backend, made at the first command and torn down
  * when idle, and what outlives the box: snapshot, exports, directory, files.
  */
-#include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/ids.h"
 #include "base/log.h"
@@ -12,6 +10,7 @@
 #include "sandbox/env.h"
 #include "sandbox/ledger.h"
 #include "sandbox/sandbox_priv.h"
+#include "sandbox/workspace.h"
 
 static const char *
 state_name(enum cell_state state)
@@ -50,6 +49,37 @@ cell_get(struct sandboxes *sb, const struct sandbox_key *key)
 	return map_get(&sb->cells, text);
 }
 
+static bool
+is_memory(const struct cell *cell)
+{
+	return cell->state == CELL_CLOSED && cell->ntasks == 0 &&
+	    TAILQ_EMPTY(&cell->trees) && !cell->op && !cell->removing &&
+	    !cell->wipe && !cell->quarantined;
+}
+
+/* The one used longest ago is forgotten: its files stay, its directory and
+ * exports don't. */
+static void
+make_room(struct sandboxes *sb)
+{
+	struct cell *oldest = NULL;
+	size_t it = 0;
+	void *value;
+
+	if (sb->cells.used < CELLS_MAX)
+		return;
+	while (map_next(&sb->cells, &it, NULL, &value)) {
+		struct cell *cell = value;
+		if (is_memory(cell) &&
+		    (!oldest || cell->used_boot < oldest->used_boot))
+			oldest = cell;
+	}
+	if (!oldest)
+		return;
+	map_remove(&sb->cells, oldest->key);
+	cell_free(&oldest);
+}
+
 struct cell *
 cell_make(struct sandboxes *sb, const struct sandbox_key *key)
 {
@@ -58,6 +88,7 @@ cell_make(struct sandboxes *sb, const struct sandbox_key *key)
 
 	if (cell)
 		return cell;
+	make_room(sb);
 	cell = mem_alloc(sizeof(*cell));
 	cell->sb = sb;
 	cell->slot = sandboxes_slot(sb, key->owner);
@@ -92,6 +123,7 @@ cell_free(struct cell **cp)
 		tree_orphan(t);
 	}
 	op_cancel(&cell->op);
+	op_cancel(&cell->removing);
 	loop_cancel(&cell->kick);
 	loop_cancel(&cell->idle);
 	loop_cancel(&cell->snapshot_timer);
@@ -122,6 +154,7 @@ on_kick(void *arg)
 		next = task_next(task);
 		task_look(task);
 	}
+	wipe_look(cell);
 	sandboxes_changed(cell->sb);
 }
 
@@ -134,26 +167,6 @@ cell_changed(struct cell *cell)
 }
 
 /* ---- opening and closing ------------------------------------------------------- */
-
-static int
-make_workspace(const struct cell *cell, struct err *err)
-{
-	char *path CLEANUP_FREE = mem_str(cell->host_dir);
-	size_t base = strlen(cell->sb->opts.state_dir);
-
-	for (char *p = path + base; p;) {
-		char *slash = strchr(p + 1, '/');
-		if (slash)
-			*slash = 0;
-		if (mkdir(path, 0700) < 0 && errno != EEXIST)
-			return err_set_errno(err, errno,
-			    "making the workspace %s", path);
-		if (slash)
-			*slash = '/';
-		p = slash;
-	}
-	return 0;
-}
 
 static void
 on_opened(void *arg, struct box *box, const struct err *err)
@@ -183,7 +196,7 @@ cell_open(struct cell *cell)
 
 	REQUIRE(cell->state == CELL_CLOSED && !cell->op);
 	cell->open_err.code = ERR_NONE;
-	if (make_workspace(cell, &cell->open_err) < 0) {
+	if (workspace_make(cell, &cell->open_err) < 0) {
 		cell_changed(cell);
 		return;
 	}
@@ -203,6 +216,7 @@ on_closed(void *arg, const struct err *err)
 		cell_quarantine(cell, err->text);
 	else
 		ledger_closed(cell);
+	workspace_used(cell);
 	cell_enter(cell, CELL_CLOSED);
 }
 
@@ -314,6 +328,7 @@ cell_env(const struct cell *cell, struct vars *ret)
 		.user = props.user ? props.user : "sandbox",
 		.passthrough = opts->env_passthrough,
 		.environ = opts->environ,
+		.timezone = opts->timezone,
 		.refuse = opts->env_refuse,
 		.login = cell->has_exports ? NULL : &cell->login,
 		.exports = cell->has_exports ? &cell->exports : NULL,

@@ -58,7 +58,10 @@ env_build(struct vars *ret, const struct env_spec *spec)
 	(void)vars_set(ret, "HOME", spec->home);
 	(void)vars_set(ret, "USER", spec->user);
 	(void)vars_set(ret, "LOGNAME", spec->user);
-	pass(ret, spec, "TZ");
+	if (spec->timezone && spec->timezone[0])
+		(void)vars_set(ret, "TZ", spec->timezone);
+	else
+		pass(ret, spec, "TZ");
 	add_all(ret, spec->login);
 	for (const char *const *p = spec->passthrough; p && *p; p++)
 		pass(ret, spec, *p);

@@ -15,6 +15,7 @@ struct env_spec {
 	const char *home, *user;	/* as commands see them */
 	const char *const *passthrough;	/* names, NULL-terminated; NULL: none */
 	const char *const *environ;	/* where their values come from; or NULL */
+	const char *timezone;		/* TZ; NULL or "": as in environ */
 	const char *const *refuse;	/* more credential names; NULL: none */
 	const struct vars *login;	/* exports of the snapshot; NULL: none */
 	const struct vars *exports;	/* of earlier commands; NULL: none */

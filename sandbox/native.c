@@ -229,14 +229,16 @@ open_late(void *arg)
 
 static const struct op_type open_type = { "native open", open_cancel };
 
-/* The workspace below the state directory, as the helper wants it. */
-static const char *
-relative(const struct backend_inst *inst, const char *path)
+char *
+native_below(const struct backend_inst *inst, const char *path)
 {
+	char *real = realpath(path, NULL);
 	size_t n = strlen(inst->state_dir);
+	char *below = real && strncmp(real, inst->state_dir, n) == 0 &&
+		real[n] == '/' ? mem_str(real + n + 1) : NULL;
 
-	return strncmp(path, inst->state_dir, n) == 0 && path[n] == '/' ?
-		path + n + 1 : NULL;
+	free(real);
+	return below;
 }
 
 static void
@@ -245,8 +247,7 @@ open_send(struct box_op *o, const char *workspace)
 	struct box *box = o->box;
 	struct wire_out out;
 	int pair[2];
-	char *real = realpath(workspace, NULL);
-	const char *below = real ? relative(box->inst, real) : NULL;
+	CLEANUP_FREE char *below = native_below(box->inst, workspace);
 
 	if (!below) {
 		err_set(&o->err, ERR_INVALID, "the workspace %s is not a directory "
@@ -262,7 +263,6 @@ open_send(struct box_op *o, const char *workspace)
 		(void)launcher_request(box->inst->launcher, &out, &pair[1], 1, &o->err);
 		close(pair[1]);
 	}
-	free(real);
 }
 
 struct op *
@@ -402,6 +402,8 @@ const struct backend backend_native = {
 	.props = native_props,
 	.open = native_open,
 	.close = native_close,
+	.empty = native_empty,
+	.measure = native_measure,
 	.spawn = native_spawn,
 	.kill = native_kill,
 	.flow = native_flow,

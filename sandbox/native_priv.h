@@ -73,6 +73,16 @@ struct op *native_probe(struct backend_inst *inst, backend_probe_cb *cb, void *a
 void native_why(struct err *err, enum box_step step, int errnum,
 	const char *detail);
 
+/* native_tend.c */
+struct op *native_empty(struct backend_inst *inst, const char *workspace,
+	box_usage_cb *cb, void *arg);
+struct op *native_measure(struct backend_inst *inst, const char *workspace,
+	box_usage_cb *cb, void *arg);
+
+/* native.c: the path below the state directory, as the helper wants it, or
+ * NULL; caller frees. */
+char *native_below(const struct backend_inst *inst, const char *path);
+
 /* native.c, for the probe */
 struct op *native_open(struct backend_inst *inst, const struct box_spec *spec,
 	box_open_cb *cb, void *arg);

@@ -37,6 +37,7 @@ copy_options(struct sandboxes *sb, const struct sandbox_opts *opts)
 	o->image = sb->image = mem_str(opts->image);
 	o->state_dir = sb->state_dir = mem_str(opts->state_dir);
 	o->instance_id = sb->instance_id = mem_str(opts->instance_id);
+	o->timezone = sb->timezone = mem_str(opts->timezone);
 	if (!o->output_max)
 		o->output_max = 50000;
 	if (!o->timeout_ms)
@@ -89,10 +90,12 @@ sandboxes_new(struct loop *loop, struct launcher *launcher, struct store *store,
 	if (refused)
 		log_warn("sandbox", NULL, "terminal.env_passthrough: %s not passed: "
 		    "credentials never enter a sandbox", refused);
-	if (start_slots(sb, err) < 0)
+	if (start_slots(sb, err) < 0) {
 		sandboxes_free(&sb);
-	else
-		sb->ledger = ledger_clear_old(sb);
+		return NULL;
+	}
+	sb->ledger = ledger_clear_old(sb);
+	prune_start(sb);
 	return sb;
 }
 
@@ -109,6 +112,7 @@ sandboxes_free(struct sandboxes **sbp)
 
 	REQUIRE(TAILQ_EMPTY(&sb->waits));
 	offload_free(&sb->offload);
+	prune_stop(sb);
 	while (map_next(&sb->cells, &it, NULL, &value)) {
 		struct cell *cell = value;
 		alive |= cell->state != CELL_CLOSED ||
@@ -127,6 +131,7 @@ sandboxes_free(struct sandboxes **sbp)
 	mem_free(sb->image);
 	mem_free(sb->state_dir);
 	mem_free(sb->instance_id);
+	mem_free(sb->timezone);
 	mem_free(sb->spool_dir);
 	mem_free(sb);
 }

@@ -75,6 +75,8 @@ struct sandbox_opts {
 	msec_t timeout_max_ms;
 	size_t output_max;		/* bytes of output kept (40 % head, 60 % tail) */
 	size_t spool_max;		/* bytes of overflow kept on disk */
+	msec_t retention_ms;		/* workspaces unused for so long; 0: kept */
+	const char *timezone;		/* TZ of commands; NULL or "": environ's */
 	const char *const *env_passthrough;	/* names, NULL-terminated */
 	const char *const *environ;	/* the gateway's, for passthrough values */
 	const char *const *env_refuse;	/* names of credentials, NULL-terminated */
@@ -153,6 +155,18 @@ struct json *sandbox_processes(struct sandboxes *sb, const struct sandbox_key *k
 void sandbox_end_processes(struct sandboxes *sb, const struct sandbox_key *key);
 /* /new: drops environment and directory; keeps files. */
 void sandbox_reset(struct sandboxes *sb, const struct sandbox_key *key);
+/* Ends all that runs there and removes its files; the alarm tells if it fails. */
+void sandbox_wipe(struct sandboxes *sb, const struct sandbox_key *key);
+
+/* Removes the workspaces last used before that (wall clock); those in use stay.
+ * err: the first of res->failed. */
+struct sandboxes_pruned {
+	size_t removed, kept, failed;
+};
+typedef void sandboxes_prune_cb(void *arg, const struct sandboxes_pruned *res,
+	const struct err *err);
+struct op *sandboxes_prune(struct sandboxes *sb, msec_t before,
+	sandboxes_prune_cb *cb, void *arg);
 
 /* The thread for work on files; NULL: it could not be started. */
 struct offload *sandboxes_offload(struct sandboxes *sb);

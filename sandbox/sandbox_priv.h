@@ -21,6 +21,7 @@
 #include "sandbox/vars.h"
 
 #define CELL_RUNS_MAX 64	/* commands waiting or running in one sandbox */
+#define CELLS_MAX 1024		/* remembered; more only while all are in use */
 #define CELL_PROCESSES_MAX 64	/* background, running or remembered */
 #define SNAPSHOT_MS 10000	/* for the login files */
 #define DRAIN_MS 300		/* after the shell's end, for what is in pipes */
@@ -93,6 +94,8 @@ struct cell {
 	struct box *box;
 	struct op *op;		/* opening or closing */
 	struct err open_err;	/* of the last attempt, for those who wait */
+	bool wipe;		/* its files are to be removed */
+	struct op *removing;
 	bool stale;		/* the box must be closed before it is used again */
 
 	/* From the login shell, once. */
@@ -135,6 +138,7 @@ void cell_leave_quarantine(struct cell *cell);
 void cell_env(const struct cell *cell, struct vars *ret);
 const char *cell_cwd(const struct cell *cell);
 void cell_snapshot(struct cell *cell);	/* one login shell (snapshot.c) */
+void wipe_look(struct cell *cell);	/* goes on with a wipe, if one is wanted */
 
 /* ---- task and process --------------------------------------------------------- */
 
@@ -162,9 +166,9 @@ struct sandboxes {
 	struct store *store;		/* its ledger; NULL: none is kept */
 	struct op *ledger;		/* old rows are being cleared */
 	struct map ledger_ids;		/* rows of this process */
-	struct sandbox_opts opts;	/* strings are the five below */
+	struct sandbox_opts opts;	/* strings are those below */
 	char *messaging_backend, *console_backend, *image, *state_dir;
-	char *instance_id;
+	char *instance_id, *timezone;
 	char *spool_dir;
 	struct slot slots[2];		/* by enum sandbox_owner */
 	struct map cells;
@@ -172,6 +176,9 @@ struct sandboxes {
 	struct timer *guard;	/* while anything runs: guard.c */
 	uint64_t guard_free;	/* bytes free when it started */
 	struct offload *offload;	/* made when first wanted */
+	struct op *pruning;
+	struct timer *prune_timer;
+	msec_t clock_offset;	/* wall minus boottime, when last compared */
 	TAILQ_HEAD(, wait_op) waits;	/* probes and the closing */
 	sandbox_alarm_cb *alarm;
 	void *alarm_arg;
@@ -181,6 +188,8 @@ struct slot *sandboxes_slot(struct sandboxes *sb, enum sandbox_owner owner);
 /* A cell went on: looks at who waits for all of them. */
 void sandboxes_changed(struct sandboxes *sb);
 void guard_start(struct sandboxes *sb);	/* something runs now */
+void prune_start(struct sandboxes *sb);	/* old workspaces, daily: prune.c */
+void prune_stop(struct sandboxes *sb);
 void sandboxes_probed(struct sandboxes *sb);	/* a slot is proven, or is not */
 
 #endif

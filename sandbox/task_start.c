@@ -90,7 +90,7 @@ cell_ready(struct task *task)
 {
 	struct cell *cell = task->cell;
 
-	if (cell->dying)
+	if (cell->dying || cell->wipe)
 		return false;
 	if (cell->state == CELL_OPENING || cell->state == CELL_CLOSING) {
 		task->saw_opening |= cell->state == CELL_OPENING;

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/map.h"
 #include "base/mem.h"
@@ -84,6 +85,7 @@ struct call {
 	backend_probe_cb *probed;
 	box_open_cb *opened;
 	box_close_cb *closed;
+	box_usage_cb *emptied;
 	void *arg;
 };
 
@@ -120,7 +122,11 @@ on_call(void *arg)
 	    fake.plan.probe_err : "fake call failed");
 	c->timer = NULL;
 	op_finish(&c->op);
-	if (c->probed) {
+	if (c->emptied) {
+		const struct box_usage usage = { 0, 1 };
+		c->emptied(c->arg, &usage, c->failed || fake.plan.empty_fails ?
+		    &err : NULL);
+	} else if (c->probed) {
 		c->probed(c->arg, c->failed || fake.plan.probe_err ? &err : NULL);
 	} else if (c->opened && c->failed) {
 		box_free(c->box);
@@ -190,6 +196,19 @@ fake_close(struct box *box, box_close_cb *cb, void *arg)
 	fake.closes++;
 	c->box = box;
 	c->closed = cb;
+	return &c->op;
+}
+
+static struct op *
+fake_empty(struct backend_inst *inst, const char *workspace, box_usage_cb *cb,
+	void *arg)
+{
+	struct call *c = call_new(inst, fake.plan.close_ms, arg);
+
+	assert_null(map_get(&inst->workspaces, workspace));
+	assert_int_equal(access(workspace, F_OK), 0);
+	fake.emptied++;
+	c->emptied = cb;
 	return &c->op;
 }
 
@@ -336,6 +355,7 @@ static const struct backend backend_fake = {
 	.name = "fake",
 	.start = fake_start, .stop = fake_stop, .probe = fake_probe,
 	.props = fake_props, .open = fake_open, .close = fake_close,
+	.empty = fake_empty,
 	.spawn = fake_spawn, .kill = fake_kill, .flow = fake_flow,
 };
 

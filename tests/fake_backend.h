@@ -1,7 +1,8 @@
 /*
  * A backend on the hand-moved clock.  It holds the invariants that the shared
  * half owes every backend: no command while an earlier tree of that box is
- * being killed, no second box over a workspace, no close of a box in use.
+ * being killed, no second box over a workspace, no close of a box in use,
+ * no removal of files under an open one.
  */
 #ifndef GATEHOUSE_TESTS_FAKE_BACKEND_H
 #define GATEHOUSE_TESTS_FAKE_BACKEND_H
@@ -26,6 +27,7 @@ struct fake_plan {
 	size_t giveback_len;
 	enum err_code dead_code;	/* dead with an error of this code */
 	bool never_starts;	/* dead comes at once, without started */
+	bool empty_fails;
 	const char *probe_err;
 	unsigned fail_at;	/* this call of ours (from 1) fails; 0: none */
 };
@@ -37,7 +39,7 @@ struct fake {
 	unsigned boxes, procs, spawns, opens, closes, kills;
 	char last_script[65536];
 	char last_env[16384];	/* NAME=value lines */
-	unsigned pauses;
+	unsigned pauses, emptied;
 	struct disk_space disk;	/* total 0: not known */
 };
 

@@ -49,6 +49,7 @@ fake_sandbox_done(void)
 		mem_free(fake_sandbox.commands[i].text);
 		mem_free(fake_sandbox.commands[i].sandbox);
 	}
+	mem_free(fake_sandbox.wiped);
 	memset(&fake_sandbox, 0, sizeof(fake_sandbox));
 }
 
@@ -363,6 +364,22 @@ sandbox_reset(struct sandboxes *sb, const struct sandbox_key *key)
 	(void)sb;
 	(void)key;
 	fake_sandbox.resets++;
+}
+
+void
+sandbox_wipe(struct sandboxes *sb, const struct sandbox_key *key)
+{
+	(void)sb;
+	mem_free(fake_sandbox.wiped);
+	fake_sandbox.wiped = sandbox_key_text(key);
+}
+
+struct op *
+sandboxes_prune(struct sandboxes *sb, msec_t before, sandboxes_prune_cb *cb,
+    void *arg)
+{
+	(void)sb, (void)before, (void)cb, (void)arg;
+	return NULL;	/* no scenario asks for it */
 }
 
 struct json *

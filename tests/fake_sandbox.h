@@ -24,6 +24,7 @@ struct fake_sandbox {
 	msec_t dying_ms;	/* how long a cancelled tree takes to die */
 	bool isolated;		/* true: nothing asks */
 	size_t resets, ended_processes;
+	char *wiped;		/* sandbox_key_text of the last wipe; NULL: none */
 	sandbox_alarm_cb *alarm;	/* a test raises it itself */
 	void *alarm_arg;
 };

@@ -13,7 +13,7 @@ if ! "$bin" sandbox exec -- true 2>"$dir/why"; then
 	echo "1..0 # SKIP $(tr '\n#' '  ' <"$dir/why")"
 	exit 0
 fi
-echo "1..14"
+echo "1..18"
 
 result() {	# result STATUS NAME
 	n=$((n + 1))
@@ -69,3 +69,18 @@ result $? 'a signal ends the tree'
 { "$bin" sandbox exec -- yes 2>"$dir/err"; echo $? >"$dir/out"; } | head -1 >/dev/null
 [ "$(cat "$dir/out")" = 141 ]
 result $? 'a reader that goes away ends it'
+
+# ---- prune: what nobody uses goes, what is in use stays
+ls "$GATEHOUSE_HOME"/sandboxes/s*/workspace/ran >/dev/null 2>&1
+[ $? != 0 ] && [ -d "$GATEHOUSE_HOME/sandboxes" ]
+result $? 'a workspace is kept'
+"$bin" sandbox prune >"$dir/out" 2>"$dir/err" </dev/null
+[ $? = 2 ] && grep -q -e --yes "$dir/err"
+result $? 'prune asks, and without a terminal it wants --yes'
+"$bin" sandbox prune --yes >"$dir/out" 2>"$dir/err" &&
+	grep -q '^deleted 0 workspaces, kept 1$' "$dir/out"
+result $? 'what was used lately stays'
+"$bin" sandbox prune --yes --older-than 0 >"$dir/out" 2>"$dir/err" &&
+	grep -q '^deleted 1 workspaces, kept 0$' "$dir/out" &&
+	[ -z "$(ls "$GATEHOUSE_HOME/sandboxes")" ]
+result $? 'what is old goes'

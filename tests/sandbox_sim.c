@@ -14,6 +14,7 @@ const struct sandbox_key key = { "main", "chat:1", SANDBOX_MESSAGING };
 struct loop *loop;
 struct sandboxes *sb;
 unsigned alarms;
+msec_t retention;
 
 static void
 keep(char *to, size_t size, const char *from)
@@ -51,15 +52,22 @@ on_alarm(void *arg, const char *key_text, const char *text)
 void
 begin_cmd(struct ran *r, const struct sandbox_cmd *cmd)
 {
-	char *text CLEANUP_FREE = sandbox_key_text(&key);
+	begin_for(r, &key, cmd);
+}
+
+void
+begin_for(struct ran *r, const struct sandbox_key *who,
+	const struct sandbox_cmd *cmd)
+{
+	char *text CLEANUP_FREE = sandbox_key_text(who);
 	struct permit_terms terms = { .command = cmd->command,
 		.command_len = cmd->command_len, .sandbox = text,
 		.workdir = cmd->workdir, .background = cmd->background,
-		.isolation = sandbox_props(sb, key.owner).isolation };
+		.isolation = sandbox_props(sb, who->owner).isolation };
 	struct permit *permit = permit_issue(&terms);
 
 	memset(r, 0, sizeof(*r));
-	r->op = sandbox_run(sb, &key, cmd, &permit, NULL, on_done, r);
+	r->op = sandbox_run(sb, who, cmd, &permit, NULL, on_done, r);
 	assert_null(permit);
 	assert_int_equal(r->calls, 0);
 }
@@ -88,7 +96,7 @@ make(uint64_t seed, msec_t lifetime)
 		.console_backend = "fake", .state_dir = tmpdir_make(),
 		.instance_id = "test", .lifetime_ms = lifetime,
 		.timeout_ms = 60000, .timeout_max_ms = 600000,
-		.output_max = 1000 };
+		.output_max = 1000, .retention_ms = retention };
 	struct err err = { ERR_NONE, "" };
 
 	loop = loop_sim_new(seed);

@@ -13,6 +13,7 @@ extern const struct sandbox_key key;
 extern struct loop *loop;
 extern struct sandboxes *sb;
 extern unsigned alarms;
+extern msec_t retention;		/* of the next make() */
 
 struct ran {
 	struct op *op;
@@ -27,6 +28,8 @@ void make(uint64_t seed, msec_t lifetime);
 /* Wants everything to end within 11 s and nothing to be left. */
 void end(void);
 void begin_cmd(struct ran *r, const struct sandbox_cmd *cmd);
+void begin_for(struct ran *r, const struct sandbox_key *who,
+	const struct sandbox_cmd *cmd);
 void begin(struct ran *r, const char *command);
 void run(struct ran *r, const char *command);	/* and 1 s passes */
 void on_flag(void *arg);		/* *(bool *)arg = true */

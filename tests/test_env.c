@@ -105,6 +105,10 @@ only_what_was_named_is_passed(void **state)
 	assert_string_equal(refused, "X_TOKEN");
 	mem_free(refused);
 	vars_done(&v);
+	spec.timezone = "Europe/Berlin";	/* the configured zone wins */
+	env_build(&v, &spec);
+	assert_string_equal(vars_get(&v, "TZ"), "Europe/Berlin");
+	vars_done(&v);
 	vars_done(&login);
 	vars_done(&exports);
 }

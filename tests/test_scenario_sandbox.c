@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "tests/world.h"
@@ -34,12 +35,85 @@ a_sandbox_that_is_closed_is_told_to_its_person_only(void **state)
 	world_done(&w);
 }
 
+/* "1001" in his own chat and in a group, "1002" in hers. */
+static void
+who_shares_a_sandbox_is_as_configured(void **state)
+{
+	static const enum sandbox_scope scopes[] = { SCOPE_SESSION, SCOPE_USER,
+		SCOPE_SHARED };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(scopes); i++) {
+		struct world w;
+		const struct fake_command *c = fake_sandbox.commands;
+
+		world_init(&w, 1);
+		w.opts.scope = scopes[i];
+		world_boot(&w);
+		for (int k = 0; k < 3; k++) {
+			fake_model_script(w.model, &(struct fake_answer){ .call = "ls" });
+			fake_model_script(w.model, &(struct fake_answer){ .text = "done" });
+			if (k == 1)
+				fake_say_in(w.platform, "1001", "-77", "run it");
+			else
+				fake_say(w.platform, k ? "1002" : "1001", "run it");
+			assert_true(world_settle(&w, 20000));
+		}
+		assert_int_equal(fake_sandbox.n, 3);
+		assert_int_equal(strcmp(c[0].sandbox, c[1].sandbox) == 0,
+		    scopes[i] != SCOPE_SESSION);
+		assert_int_equal(strcmp(c[0].sandbox, c[2].sandbox) == 0,
+		    scopes[i] == SCOPE_SHARED);
+		world_done(&w);
+	}
+}
+
+static void
+new_takes_from_nobody_else_and_wipes_when_asked(void **state)
+{
+	static const struct {
+		enum sandbox_scope scope;
+		const char *say, *answer;
+		size_t ended;
+		const char *wiped;
+	} rows[] = {
+		{ SCOPE_SESSION, "/new", "Files in the workspace stay", 1, NULL },
+		{ SCOPE_SESSION, "/new --wipe", "are being removed", 0, "1001" },
+		{ SCOPE_SESSION, "/new \u2014wipe", "are being removed", 0, "1001" },
+		{ SCOPE_SESSION, "/new --wipeit", "Files in the workspace stay", 1,
+		  NULL },
+		{ SCOPE_USER, "/new", "serves other conversations", 0, NULL },
+		{ SCOPE_USER, "/new --wipe", "are being removed", 0, "user:fake:1001" },
+		{ SCOPE_SHARED, "/new", "serves other conversations", 0, NULL },
+		{ SCOPE_SHARED, "/new --wipe", "shared by everybody", 0, NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct world w;
+
+		world_init(&w, 1);
+		w.opts.scope = rows[i].scope;
+		world_boot(&w);
+		fake_say(w.platform, "1001", rows[i].say);
+		assert_true(world_settle(&w, 5000));
+		assert_true(fake_saw(w.platform, "1001", rows[i].answer));
+		assert_int_equal(fake_sandbox.ended_processes, rows[i].ended);
+		assert_int_equal(fake_sandbox.wiped != NULL, rows[i].wiped != NULL);
+		if (rows[i].wiped)
+			assert_non_null(strstr(fake_sandbox.wiped, rows[i].wiped));
+		world_done(&w);
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 		    a_sandbox_that_is_closed_is_told_to_its_person_only),
+		cmocka_unit_test(who_shares_a_sandbox_is_as_configured),
+		cmocka_unit_test(new_takes_from_nobody_else_and_wipes_when_asked),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

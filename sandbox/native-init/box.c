@@ -6,11 +6,8 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -32,58 +29,6 @@ box_fail(struct box *box, enum box_step step)
 	_exit(1);
 }
 
-/* Is the id inside a range of this map (lines of: inside, outside, count)? */
-static bool
-mapped(const char *path, unsigned id)
-{
-	char line[128];
-	FILE *f = fopen(path, "re");
-	bool found = f == NULL;		/* no such file: no namespaces, all there */
-
-	while (f && fgets(line, sizeof(line), f)) {
-		char *end;
-		unsigned long inside = strtoul(line, &end, 10);
-		(void)strtoul(end, &end, 10);
-		unsigned long count = strtoul(end, NULL, 10);
-		found = found || (id >= inside && id - inside < count);
-	}
-	if (f)
-		fclose(f);
-	return found;
-}
-
-/* Whose ids the sandbox gets (rules 5.4). */
-static void
-choose_user(struct box *box)
-{
-	const struct seal *seal = box->seal;
-
-	box->uid = geteuid();
-	box->gid = getegid();
-	if (box->uid != 0)
-		return;
-	/* Root of a container that maps no such id: its own root is not the
-	 * host's, and is what is left.  The initial namespace maps every id. */
-	box->change = mapped("/proc/self/uid_map", seal->uid) &&
-		mapped("/proc/self/gid_map", seal->gid);
-	if (box->change) {
-		box->uid = seal->uid;
-		box->gid = seal->gid;
-	}
-}
-
-static void
-change_user(struct box *box)
-{
-	if (!box->change)
-		return;
-	/* Safe: the ids come from the seal and are not 0; groups go first,
-	 * saved ids too, so the host's root can't come back. */
-	if (setgroups(0, NULL) < 0 || setresgid(box->gid, box->gid, box->gid) < 0 ||
-	    setresuid(box->uid, box->uid, box->uid) < 0)
-		box_fail(box, BOX_STEP_USER);
-}
-
 static void
 write_maps(struct box *box)
 {
@@ -98,10 +43,10 @@ write_maps(struct box *box)
 		box_fail(box, BOX_STEP_UIDMAP);
 	if (sys_write_file("/proc/self/setgroups", "deny") < 0 && errno != ENOENT)
 		box_fail(box, BOX_STEP_UIDMAP);
-	if (sys_format(text, sizeof(text), "%d %u 1\n", BOX_INSIDE_ID, box->uid) < 0 ||
+	if (sys_format(text, sizeof(text), "%d %u 1\n", BOX_INSIDE_ID, box->ids.uid) < 0 ||
 	    sys_write_file("/proc/self/uid_map", text) < 0)
 		box_fail(box, BOX_STEP_UIDMAP);
-	if (sys_format(text, sizeof(text), "%d %u 1\n", BOX_INSIDE_ID, box->gid) < 0 ||
+	if (sys_format(text, sizeof(text), "%d %u 1\n", BOX_INSIDE_ID, box->ids.gid) < 0 ||
 	    sys_write_file("/proc/self/gid_map", text) < 0)
 		box_fail(box, BOX_STEP_UIDMAP);
 	if (prctl(PR_SET_DUMPABLE, 0) < 0)
@@ -138,21 +83,22 @@ box_main(struct box *box, pid_t *ret_init)
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != box->launcher)
 		box_fail(box, BOX_STEP_REQUEST);
 	box->detail = "";
-	choose_user(box);
+	box->ids = ids_choose(box->seal);
 	box->landlock_abi = landlock_abi();
 	cgroup_join(box);
 	/* As root: paths below the gateway's own 0700 directories are opened
 	 * while we still may; each beneath the sealed directory, no links. */
-	if (box->change)
+	if (box->ids.change)
 		graft_private(box);
-	change_user(box);
+	if (ids_become(&box->ids) < 0)
+		box_fail(box, BOX_STEP_USER);
 	enter_namespaces(box);
 	/* The change of ids cleared it. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != box->launcher)
 		box_fail(box, BOX_STEP_REQUEST);
 	/* With the same uid: mounts can be cloned only in our own mount
 	 * namespace, and every path is still reachable. */
-	if (!box->change)
+	if (!box->ids.change)
 		graft_private(box);
 	graft_system(box);
 	/*

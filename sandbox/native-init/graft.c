@@ -72,13 +72,9 @@ grab_workspace(struct box *box)
 	struct stat st;
 
 	box->detail = seal->state_dir;
-	int state = open(seal->state_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (state < 0 || fstat(state, &st) < 0)
+	int state = seal_open_state(seal);
+	if (state < 0)
 		box_fail(box, BOX_STEP_STATE);
-	if (st.st_dev != seal->state_dev || st.st_ino != seal->state_ino) {
-		errno = ESTALE;		/* another directory than was sealed */
-		box_fail(box, BOX_STEP_STATE);
-	}
 	box->detail = box->workspace;
 	int fd = sys_open_beneath(state, box->workspace, O_PATH | O_DIRECTORY);
 	if (fd < 0 || fstat(fd, &st) < 0)
@@ -86,8 +82,9 @@ grab_workspace(struct box *box)
 	close(state);
 	/* Safe to give away: it is a directory beneath the sealed one, reached
 	 * through no link, and the descriptor can't be exchanged any more. */
-	if (box->change && (st.st_uid != box->uid || st.st_gid != box->gid) &&
-	    fchownat(fd, "", box->uid, box->gid, AT_EMPTY_PATH) < 0)
+	if (box->ids.change &&
+	    (st.st_uid != box->ids.uid || st.st_gid != box->ids.gid) &&
+	    fchownat(fd, "", box->ids.uid, box->ids.gid, AT_EMPTY_PATH) < 0)
 		box_fail(box, BOX_STEP_WORKSPACE);
 	graft_take(box, fd, "workspace", true, WRITABLE, BOX_STEP_WORKSPACE);
 }

@@ -51,6 +51,18 @@ struct seal {
 /* seal.c: takes over a LAUNCHER_SEAL frame; false if malformed. */
 bool seal_parse(struct seal *seal, struct wire_in *in);
 
+/* The state directory, if it is still the one that was sealed; -1: errno. */
+int seal_open_state(const struct seal *seal);
+
+/* ids.c: whose ids a sandbox has (rules 5.4). */
+struct ids {
+	bool change;		/* to these; else they are ours already */
+	uid_t uid;
+	gid_t gid;
+};
+struct ids ids_choose(const struct seal *seal);
+int ids_become(const struct ids *ids);		/* for good; -1: errno */
+
 /* launcher.c: the main loop; returns the exit status. */
 int launcher_main(void);
 
@@ -66,6 +78,10 @@ struct keeper_req {
 };
 void keeper_main(const struct seal *seal, const struct keeper_req *req)
 	__attribute__((noreturn));
+
+/* tend.c: in a child of the launcher; never returns. */
+void tend_main(const struct seal *seal, enum tend_verb verb,
+	const char *workspace, int channel) __attribute__((noreturn));
 
 /* tree.c: live descendants of `of`, zombies not counted. */
 unsigned tree_count(pid_t of);
@@ -98,9 +114,7 @@ struct box {
 	char cgroup[64];	/* name of its cgroups */
 	char limits[160];	/* what is in force, for people */
 	bool memory_limited, pids_limited;
-	bool change;		/* to these ids; else they are ours already */
-	uid_t uid;
-	gid_t gid;
+	struct ids ids;
 	struct graft grafts[GRAFTS_MAX];
 	size_t ngrafts;
 	struct link links[LINKS_MAX];

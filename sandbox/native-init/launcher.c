@@ -24,7 +24,7 @@
 
 #include "sandbox/native-init/helper.h"
 
-enum kid_kind { KID_KEEPER, KID_BROOM };
+enum kid_kind { KID_KEEPER, KID_BROOM, KID_TEND };
 
 struct kid {
 	pid_t pid;
@@ -173,6 +173,23 @@ on_spawn(struct wire_in *in, const int *fds, size_t nfds)
 	free(req.env);
 }
 
+static void
+on_tend(struct wire_in *in, const int *fds, size_t nfds)
+{
+	uint32_t verb = wire_get_u32(in);
+	const char *workspace = wire_get_str(in);
+
+	/* No answer is an answer: the channel ends. */
+	if (!wire_in_end(in) || nfds != 1 || !l.seal.native || l.ending ||
+	    (verb != TEND_EMPTY && verb != TEND_MEASURE))
+		return;
+	pid_t pid = fork_child();
+	if (pid == 0)
+		tend_main(&l.seal, (enum tend_verb)verb, workspace, fds[0]);
+	if (pid > 0)
+		kid_add(pid, KID_TEND);
+}
+
 static struct slot *
 slot_find(uint32_t id)
 {
@@ -264,6 +281,8 @@ end_all(void)
 	for (size_t i = 0; i < l.nkids; i++)
 		if (l.kids[i].kind == KID_KEEPER)
 			kill(l.kids[i].pid, SIGTERM);	/* kills its tree first */
+		else if (l.kids[i].kind == KID_TEND)
+			kill(l.kids[i].pid, SIGKILL);
 	for (size_t i = 0; i < BOX_MAX; i++)
 		if (l.slots[i].used)
 			slot_kill(&l.slots[i]);
@@ -294,6 +313,8 @@ on_channel(void)
 		on_open(&in, fds, nfds);
 	else if (type == LAUNCHER_KILL)
 		on_kill(&in);
+	else if (type == LAUNCHER_TEND)
+		on_tend(&in, fds, nfds);
 	while (nfds)
 		close(fds[--nfds]);
 	/* The next fork must not carry this command's text along. */

@@ -24,6 +24,16 @@ enum box_frame {
 
 enum box_run_flags { BOX_RUN_KEEP = 1, BOX_RUN_SPLIT = 2, BOX_RUN_STDIN = 4 };
 
+/* What the launcher does to the files of a workspace, as the sandbox's uid. */
+enum tend_verb {
+	TEND_EMPTY = 1,		/* removes all that is in it */
+	TEND_MEASURE,		/* adds up what it takes */
+};
+enum tend_frame {
+	TEND_DONE = 112,	/* u64 bytes, u64 entries, u32 errno, str where */
+};
+#define TEND_DEPTH_MAX 512	/* of directories; deeper ones are not measured */
+
 /* Order of the namespaces in BOX_READY; names as in /proc/PID/ns. */
 #define BOX_NAMESPACES { "user", "mnt", "pid", "net", "ipc", "uts", "cgroup" }
 #define BOX_NNAMESPACES 7

@@ -2,6 +2,8 @@
  * The seal: what this launcher may do, read once from the first frame.  All
  * that a later frame asks for is compared with it; nothing can widen it.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,6 +116,22 @@ parse_native(struct seal *seal, const void *data, size_t len)
 	memcpy(seal->seccomp, filter, filter_len);
 	seal->seccomp_len = filter_len;
 	seal->native = true;
+}
+
+int
+seal_open_state(const struct seal *seal)
+{
+	struct stat st;
+	int fd = open(seal->state_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &st) == 0 && st.st_dev == seal->state_dev &&
+	    st.st_ino == seal->state_ino)
+		return fd;
+	close(fd);
+	errno = ESTALE;
+	return -1;
 }
 
 bool
