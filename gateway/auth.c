@@ -80,13 +80,67 @@ auth_addressed(const struct auth *auth, const struct msg *msg)
 	    msg->reply_to_bot || !rule || !rule->require_mention;
 }
 
-bool
-auth_allows_user(const struct auth *auth, const char *platform,
-    const char *user_id)
+static bool
+may_talk(const struct auth_rule *rule, const struct origin *who)
 {
-	const struct auth_rule *rule = find_rule(auth, platform);
+	return (rule->allow_all && who->user_id[0]) ||
+	    list_has(rule->users, who->user_id) ||
+	    (who->chat_type != CHAT_DM &&
+	    (list_has(rule->group_users, who->user_id) ||
+	    list_has(rule->group_chats, who->chat_id)));
+}
 
-	return rule && ((rule->allow_all && user_id[0]) ||
-	    list_has(rule->users, user_id) ||
-	    list_has(rule->group_users, user_id));
+/*
+ * One id for many people: Telegram's anonymous admins (GroupAnonymousBot),
+ * channels in groups (Channel_Bot), service messages, and chats that speak as
+ * themselves (negative ids). core.telegram.org/bots/api#message, "from".
+ */
+static bool
+is_shared_id(const struct origin *who)
+{
+	static const char *const shared[] = { "1087968824", "136817688", "777000" };
+
+	if (strcmp(who->platform, "telegram") != 0)
+		return who->user_id[0] == '\0';
+	for (size_t i = 0; i < ARRAY_LEN(shared); i++)
+		if (strcmp(shared[i], who->user_id) == 0)
+			return true;
+	return who->user_id[0] == '\0' || who->user_id[0] == '-';
+}
+
+/* "platform:id", or "id" on the platform where it was asked. */
+static bool
+is_named(const char *const *list, const struct origin *asked,
+    const struct origin *who)
+{
+	CLEANUP_FREE char *full = mem_printf("%s:%s", who->platform,
+	    who->user_id);
+	bool here = strcmp(asked->platform, who->platform) == 0;
+
+	for (; list && *list; list++)
+		if (strcmp(*list, full) == 0 ||
+		    (here && strcmp(*list, who->user_id) == 0))
+			return true;
+	return false;
+}
+
+bool
+auth_may_approve(const struct auth *auth, const char *const *approvers,
+    const struct origin *asked, const struct origin *who)
+{
+	const struct auth_rule *rule = find_rule(auth, who->platform);
+
+	if (!rule || is_shared_id(who) || !may_talk(rule, who))
+		return false;
+	if (strcmp(who->platform, "console") == 0)
+		return true;	/* could change the configuration as well */
+	if (approvers && *approvers)	/* a name there is a right to decide */
+		return is_named(approvers, asked, who);
+	if (strcmp(asked->platform, who->platform) != 0)
+		return false;
+	if (is_named(rule->admins, asked, who) ||
+	    (asked->chat_type != CHAT_DM &&
+	    is_named(rule->group_admins, asked, who)))
+		return true;
+	return strcmp(asked->user_id, who->user_id) == 0;
 }

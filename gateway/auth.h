@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/map.h"
+#include "gateway/route.h"
 #include "platforms/platform.h"
 
 struct auth_rule {
@@ -17,6 +18,8 @@ struct auth_rule {
 	const char *const *users;	/* ids; "*" = everybody; NULL-terminated */
 	const char *const *group_users;	/* ids that count in groups only */
 	const char *const *group_chats;	/* chat ids whose every member may talk */
+	const char *const *admins;	/* ids that may approve for anybody */
+	const char *const *group_admins;	/* the same, of what is asked in groups */
 	bool allow_all;
 	bool require_mention;	/* in groups only what addresses the bot counts */
 };
@@ -35,8 +38,14 @@ void auth_done(struct auth *auth);
 bool auth_allows(struct auth *auth, const struct msg *msg);
 /* false: words in a group that are not for the bot. */
 bool auth_addressed(const struct auth *auth, const struct msg *msg);
-/* The same rule for somebody who presses or decides. */
-bool auth_allows_user(const struct auth *auth, const char *platform,
-	const char *user_id);
+/*
+ * Who may say yes to what `asked` asks for: named approvers; without a list the
+ * asker himself and the admins.  Always by platform and id together, and only
+ * who may talk at all.  Ids that several people share (anonymous admins of a
+ * group, channels that speak) never decide.  The console always may: whoever
+ * can open it can change the configuration.
+ */
+bool auth_may_approve(const struct auth *auth, const char *const *approvers,
+	const struct origin *asked, const struct origin *who);
 
 #endif

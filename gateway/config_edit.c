@@ -180,10 +180,56 @@ value_end(const struct editor *e, const struct ytree *node)
 	return end;
 }
 
+/* As it stands in the file: with a literal "${" escaped. */
+static bool
+same_item(const struct ytree *node, const char *item)
+{
+	struct buf want CLEANUP_BUF;
+
+	buf_init(&want, TEXT_MAX);
+	for (const char *p = item; *p; p++)
+		buf_printf(&want, "%s%c", *p == '$' && p[1] == '{' ? "$" : "", *p);
+	return node->kind == YTREE_TEXT && strcmp(node->text, want.data) == 0;
+}
+
+/*
+ * One item more in a list of lines: it gets a line, and the others keep what
+ * stands beside them.  false: it is no such list.
+ */
+static bool
+append_line(struct editor *e, const struct ytree *node)
+{
+	const struct ytree *c = node->first, *last = NULL;
+	size_t n = 0;
+
+	for (; c && n < e->edit->n && same_item(c, e->edit->items[n]); n++) {
+		last = c;
+		c = c->next;
+	}
+	if (!e->edit->list || !last || c || n + 1 != e->edit->n)
+		return false;
+	size_t item = offset_of(e, last->value_index);
+	size_t start = line_start(e, item);
+	size_t blanks = strspn(e->text + start, " ");
+	size_t end = line_end(e, value_end(e, node));
+
+	if (e->text[start + blanks] != '-' ||
+	    start + blanks + 1 + strspn(e->text + start + blanks + 1, " ") != item)
+		return false;
+	copy(e, 0, end);
+	buf_add_char(e->out, '\n');
+	copy(e, start, item);
+	add_quoted(e->out, e->edit->items[n]);
+	copy(e, end, e->len);
+	return true;
+}
+
 /* A key with a value: exchanges the value. */
 static void
 replace_value(struct editor *e, const struct ytree *node)
 {
+	if (append_line(e, node))
+		return;
 	size_t start = offset_of(e, node->value_index);
 	size_t end = value_end(e, node);
 	bool on_key_line = node->value_line == node->line;
@@ -254,18 +300,9 @@ same_value(const struct ytree *node, const struct config_edit *edit)
 
 	if (edit->list != (node->kind == YTREE_LIST))
 		return false;
-	for (size_t i = 0; i < edit->n; i++, c = c->next) {
-		struct buf want CLEANUP_BUF;
-
-		buf_init(&want, TEXT_MAX);
-		if (!c || c->kind != YTREE_TEXT)
+	for (size_t i = 0; i < edit->n; i++, c = c->next)
+		if (!c || !same_item(c, edit->items[i]))
 			return false;
-		for (const char *p = edit->items[i]; *p; p++)
-			buf_printf(&want, "%s%c", *p == '$' && p[1] == '{' ? "$" : "",
-				*p);
-		if (strcmp(c->text, want.data) != 0)
-			return false;
-	}
 	return !edit->list || c == NULL;
 }
 

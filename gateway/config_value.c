@@ -385,6 +385,13 @@ config_value_set_list(struct config *cfg, const struct config_key *key,
 	return 0;
 }
 
+const struct config_list *
+config_value_list(const struct config *cfg, const struct config_key *key)
+{
+	REQUIRE(config_is_list(key));
+	return const_slot(cfg, key);
+}
+
 static void
 add_seconds(int64_t ms, struct buf *out)
 {

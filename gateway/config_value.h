@@ -35,6 +35,8 @@ void config_value_expected(const struct config_key *key, struct buf *out);
 void config_value_text(const struct config *cfg, const struct config_key *key,
 	struct buf *out);
 bool config_is_list(const struct config_key *key);
+const struct config_list *config_value_list(const struct config *cfg,
+	const struct config_key *key);
 void config_value_done(struct config *cfg, const struct config_key *key);
 
 #endif

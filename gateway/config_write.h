@@ -19,7 +19,14 @@
  */
 int config_write_set(const char *file, const struct config_key *key,
 	const char *const *items, size_t n, struct err *err);
-/* The same for a variable of .env. */
+/*
+ * Adds an item to a list at the top of the file, unless it is there: what the
+ * file says now counts, a single value is the list's one entry (or several,
+ * between commas).  On any thread; blocks.
+ */
+int config_write_add(const char *file, const struct config_key *key,
+	const char *item, struct err *err);
+/* The same as config_write_set() for a variable of .env. */
 int config_write_env(const char *file, const char *name, const char *value,
 	struct err *err);
 

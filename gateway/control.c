@@ -7,10 +7,11 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "gateway/gate/grants.h"
+#include "gateway/gate/words.h"
 #include "gateway/version.h"
 
-#define PRESS_YES "ea:once:"
-#define PRESS_NO "ea:deny:"
+#define PRESS "ea:"		/* "ea:<word>:<request id>" */
 #define PRESS_RESEND "rs:"
 #define STAMP_MS 1000		/* platforms stamp whole seconds */
 
@@ -20,31 +21,66 @@ starts_with(const char *s, const char *prefix)
 	return strncmp(s, prefix, strlen(prefix)) == 0;
 }
 
+static const struct {
+	const char *word;
+	enum gate_answer answer;
+} presses[] = {
+	{ "once", GATE_ANSWER_ONCE }, { "session", GATE_ANSWER_SESSION },
+	{ "always", GATE_ANSWER_ALWAYS }, { "deny", GATE_ANSWER_NO },
+};
+
+static const char *
+press_word(enum gate_answer answer)
+{
+	for (size_t i = 0; i < ARRAY_LEN(presses); i++)
+		if (presses[i].answer == answer)
+			return presses[i].word;
+	return "";
+}
+
+/* "ea:word:id": the id, NULL if the data is no answer. */
+static const char *
+press_parse(const char *data, enum gate_answer *ret)
+{
+	const char *id = starts_with(data, PRESS) ?
+	    strchr(data + strlen(PRESS), ':') : NULL;
+
+	for (size_t i = 0; id && i < ARRAY_LEN(presses); i++) {
+		const char *word = presses[i].word;
+		size_t n = (size_t)(id - data) - strlen(PRESS);
+
+		if (strlen(word) != n ||
+		    strncmp(data + strlen(PRESS), word, n) != 0)
+			continue;
+		*ret = presses[i].answer;
+		return id + 1;
+	}
+	return NULL;
+}
+
 /*
- * Plain yes or no counts in a private chat with exactly one open question, and
- * for that one: another that is asked meanwhile is not answered by it.
+ * Plain words count with exactly one open question, and for that one: another
+ * that is asked meanwhile is not answered by it.  In a private chat, or as the
+ * reply to the very message that asks.
  */
 static char *
 plain_answer(const struct control_env *env, const struct msg *msg,
     const char *session_key)
 {
-	static const char *const words[][2] = {
-		{ "y", PRESS_YES }, { "yes", PRESS_YES },
-		{ "n", PRESS_NO }, { "no", PRESS_NO },
-	};
+	enum gate_answer answer;
 
-	if (msg->kind != MSG_TEXT || msg->chat_type != CHAT_DM)
+	if (msg->kind != MSG_TEXT || !words_plain(msg->text, &answer))
 		return NULL;
-	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-		if (strcasecmp(msg->text, words[i][0]) != 0)
-			continue;
-		CLEANUP_JSON struct json *open = gate_open_requests(env->gate,
-		    session_key);
+	CLEANUP_JSON struct json *open = gate_open_requests(env->gate,
+	    session_key);
+	const struct json *one = json_at(open, 0);
+	const char *asked_by = json_get_str(one, "msg_id", "");
+	bool reply = asked_by[0] && strcmp(asked_by, msg->reply_to) == 0;
 
-		return json_len(open) != 1 ? NULL : mem_printf("%s%s",
-		    words[i][1], json_get_str(json_at(open, 0), "id", ""));
-	}
-	return NULL;
+	if (json_len(open) != 1 || (msg->chat_type != CHAT_DM && !reply))
+		return NULL;
+	return mem_printf(PRESS "%s:%s", press_word(answer),
+	    json_get_str(one, "id", ""));
 }
 
 struct control *
@@ -96,8 +132,11 @@ control_free(struct control **cp)
 bool
 control_is_at_once(const struct control *c)
 {
+	enum gate_answer answer;
+
 	if (c->command == COMMAND_NONE)
-		return starts_with(c->press_data, PRESS_NO);
+		return press_parse(c->press_data, &answer) &&
+		    answer == GATE_ANSWER_NO;
 	const struct command_def *def = command_def(c->command);
 
 	return def && def->at_once;
@@ -112,8 +151,11 @@ is_stale_yes(const struct control_env *env, const struct control *c)
 {
 	CLEANUP_JSON struct json *open = gate_open_requests(env->gate,
 	    c->session_key);
+	CLEANUP_JSON struct json *here = gate_open_in_chat(env->gate,
+	    &c->origin);
+	const struct json *list = json_len(open) > 0 ? open : here;
 
-	for (const struct json *r = json_first(open); r; r = json_next(r))
+	for (const struct json *r = json_first(list); r; r = json_next(r))
 		if (c->sent_wall > 0 && json_get_int(r, "asked_wall", 0) >
 		    c->sent_wall + STAMP_MS)
 			return true;
@@ -121,36 +163,43 @@ is_stale_yes(const struct control_env *env, const struct control *c)
 }
 
 static char *
-act_decide(const struct control_env *env, const struct control *c,
-    enum gate_answer answer)
+act_decide(const struct control_env *env, const struct control *c, bool yes)
 {
-	char *rest = NULL;
-	CLEANUP_FREE char *args = mem_str(c->args);
-	const char *id = "";
-	const char *reason = args;
-	bool all = false;
-	char *word = strtok_r(args, " \t\n", &rest);
+	struct words_args args = words_args_parse(c->args, yes);
+	const struct gate_reply reply = {
+		.session_key = c->session_key, .who = &c->origin,
+		.id = args.id, .all = args.all, .answer = args.answer,
+		.reason = args.reason,
+	};
 
-	if (word && strcasecmp(word, "all") == 0) {
-		all = true;
-		reason = rest;
-	} else if (word && strlen(word) == 8 &&
-	    strspn(word, "0123456789abcdef") == 8) {
-		id = word;
-		reason = rest;
-	} else if (word && answer == GATE_ANSWER_YES) {
-		return mem_printf("Only single commands can be approved: "
-		    "/approve or /approve ID. '%.40s' is not understood, "
-		    "nothing was approved.", word);
-	} else {
-		reason = c->args;
-	}
-	if (answer == GATE_ANSWER_YES && !id[0] && is_stale_yes(env, c))
+	if (args.unknown[0])
+		return mem_printf("'%s' is not understood, nothing was approved: "
+		    "/approve [all|ID] [once|hour|session|always].",
+		    args.unknown);
+	if (yes && !args.id[0] && is_stale_yes(env, c))
 		return mem_str("This was written before the question that waits "
 		    "now: nothing was approved. Look with /approvals, then send "
 		    "/approve ID.");
-	return gate_decide(env->gate, c->session_key, id, all, answer, reason,
-	    c->origin.platform, c->origin.user_id);
+	return gate_decide(env->gate, &reply);
+}
+
+static void
+add_grants(struct buf *b, const struct json *grants)
+{
+	if (json_len(grants) > 0)
+		buf_printf(b, "%sAllowed here without a question:\n",
+		    b->len ? "\n" : "");
+	for (const struct json *g = json_first(grants); g; g = json_next(g)) {
+		int64_t left = json_get_int(g, "left_ms", 0);
+
+		buf_printf(b, "- %s, for %s", strcmp(json_get_str(g, "rule", ""),
+		    GRANT_ALL) == 0 ? "everything that would ask" :
+		    json_get_str(g, "rule", ""), json_get_str(g, "asker", ""));
+		if (left > 0)
+			buf_printf(b, " (%lld min left)",
+			    (long long)(left / 60000) + 1);
+		buf_add_char(b, '\n');
+	}
 }
 
 static char *
@@ -158,14 +207,20 @@ act_approvals(const struct control_env *env, const struct control *c)
 {
 	CLEANUP_JSON struct json *open = gate_open_requests(env->gate,
 	    c->session_key);
+	CLEANUP_JSON struct json *here = gate_open_in_chat(env->gate,
+	    &c->origin);
+	CLEANUP_JSON struct json *grants = gate_grants(env->gate,
+	    c->session_key);
+	const struct json *list = json_len(open) > 0 ? open : here;
 	struct buf b;
 
-	if (json_len(open) == 0)
-		return mem_str("Nothing waits for an answer here.");
-	buf_init(&b, 16384);
-	for (const struct json *r = json_first(open); r; r = json_next(r))
+	buf_init(&b, 65536);
+	for (const struct json *r = json_first(list); r; r = json_next(r))
 		buf_printf(&b, "%s: %.500s\n", json_get_str(r, "id", ""),
 		    json_get_str(r, "command", ""));
+	if (b.len == 0)
+		buf_add_str(&b, "Nothing waits for an answer here.\n");
+	add_grants(&b, grants);
 	return buf_take(&b);
 }
 
@@ -214,9 +269,11 @@ act_command(const struct control_env *env, const struct control *c)
 		return session_reset(env->sessions, c->session_key, &c->origin,
 		    is_wipe(c->args));
 	case COMMAND_APPROVE:
-		return act_decide(env, c, GATE_ANSWER_YES);
+		return act_decide(env, c, true);
 	case COMMAND_DENY:
-		return act_decide(env, c, GATE_ANSWER_NO);
+		return act_decide(env, c, false);
+	case COMMAND_YOLO:
+		return gate_yolo(env->gate, c->session_key, &c->origin);
 	case COMMAND_APPROVALS:
 		return act_approvals(env, c);
 	case COMMAND_VERSION:
@@ -257,13 +314,15 @@ static char *
 act_press(const struct control_env *env, const struct control *c)
 {
 	const char *data = c->press_data;
-	bool yes = starts_with(data, PRESS_YES);
+	enum gate_answer answer = GATE_ANSWER_NO;
+	const struct gate_reply reply = {
+		.session_key = c->session_key, .who = &c->origin,
+		.id = press_parse(data, &answer), .answer = answer,
+		.reason = "",
+	};
 
-	if (yes || starts_with(data, PRESS_NO))
-		return gate_decide(env->gate, c->session_key,
-		    data + strlen(yes ? PRESS_YES : PRESS_NO), false,
-		    yes ? GATE_ANSWER_YES : GATE_ANSWER_NO, "",
-		    c->origin.platform, c->origin.user_id);
+	if (reply.id)
+		return gate_decide(env->gate, &reply);
 	if (starts_with(data, PRESS_RESEND))
 		return act_resend(env, c);
 	return mem_str("This button is not known any more.");

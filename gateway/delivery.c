@@ -33,6 +33,7 @@ chat_light_free(struct chat *chat, struct light *light)
 	chat->nlights--;
 	outrow_buttons_done(&light->buttons);
 	mem_free(light->text);
+	mem_free(light->edit_msg_id);
 	mem_free(light);
 }
 
@@ -146,9 +147,9 @@ delivery_send_row(struct delivery *d, const struct outbox_row *row)
 	chat_send(chat);
 }
 
-void
-delivery_notice(struct delivery *d, const struct place *to, const char *text,
-    const struct button *buttons, size_t nbuttons)
+static void
+add_light(struct delivery *d, const struct place *to, const char *text,
+    const char *edit_msg_id, const struct button *buttons, size_t nbuttons)
 {
 	struct chat *chat = find_chat(d, to);
 
@@ -160,6 +161,7 @@ delivery_notice(struct delivery *d, const struct place *to, const char *text,
 	struct light *light = mem_alloc(sizeof(*light));
 
 	light->text = mem_str(text);
+	light->edit_msg_id = mem_str(edit_msg_id);
 	outrow_buttons_copy(&light->buttons, buttons, nbuttons);
 	TAILQ_INSERT_TAIL(&chat->lights, light, link);
 	chat->nlights++;
@@ -197,6 +199,24 @@ edit_drop(struct edit **editp)
 	if (edit->chat->step != CHAT_EDIT ||
 	    TAILQ_FIRST(&edit->chat->edits) != edit)
 		chat_edit_free(edit);
+}
+
+void
+delivery_notice(struct delivery *d, const struct place *to, const char *text,
+    const struct button *buttons, size_t nbuttons)
+{
+	add_light(d, to, text, NULL, buttons, nbuttons);
+}
+
+void
+delivery_amend(struct delivery *d, const struct place *to, const char *msg_id,
+    const char *text)
+{
+	const struct platform *platform;
+
+	(void)d->host.instance(d->host.arg, to->platform, &platform);
+	if (platform && (platform->flags & PLATFORM_CAN_EDIT))
+		add_light(d, to, text, msg_id, NULL, 0);
 }
 
 bool

@@ -25,9 +25,10 @@ struct delivery_host {
 	/* The running instance of a platform, or NULL while it is down. */
 	struct platform_instance *(*instance)(void *arg, const char *platform,
 		const struct platform **ret_platform);
-	/* A row came to its end: "delivered", "refused", "unknown". */
+	/* A row came to its end: "delivered" (as msg_id, "" if not known),
+	 * "refused", "unknown". */
 	void (*settled)(void *arg, const struct outbox_row *row,
-		const char *state, const char *why);
+		const char *state, const char *msg_id, const char *why);
 	void (*migrated)(void *arg, const char *platform, const char *old_id,
 		const char *new_id);
 	/* Are answers shown there while they come? NULL: nowhere. */
@@ -53,6 +54,10 @@ void delivery_send_row(struct delivery *d, const struct outbox_row *row);
 /* Light: in order with the rest, not recorded, dropped after unknown. */
 void delivery_notice(struct delivery *d, const struct place *to,
 	const char *text, const struct button *buttons, size_t nbuttons);
+/* Light: a message whose id is known says something else, without buttons;
+ * nothing happens where the platform can't edit. */
+void delivery_amend(struct delivery *d, const struct place *to,
+	const char *msg_id, const char *text);
 /*
  * A send whose end is unknown: told with a button to have it again, or sent
  * again with a label if the operator wants that.

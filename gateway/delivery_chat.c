@@ -127,7 +127,9 @@ chat_light(struct chat *chat, const struct platform *platform,
 	};
 
 	chat_enter(chat, CHAT_LIGHT);
-	chat->waiting = platform->send(inst, &out, on_light_sent, chat);
+	chat->waiting = light->edit_msg_id ? platform->edit(inst,
+	    light->edit_msg_id, &out, on_light_sent, chat) :
+	    platform->send(inst, &out, on_light_sent, chat);
 }
 
 static void
@@ -223,8 +225,13 @@ on_light_sent(void *arg, const struct send_result *res)
 		chat_wait(chat, res->retry_after_ms);
 		return;
 	}
-	if (res->outcome == SEND_NO && res->error == SEND_ERR_TRANSIENT &&
-	    chat->failures < LIGHT_TRIES) {	/* certainly not sent */
+	/* Certainly not sent; an edit may be repeated in any case (rules 2.3). */
+	bool again = (res->outcome == SEND_NO &&
+	    res->error == SEND_ERR_TRANSIENT) ||
+	    (res->outcome == SEND_UNKNOWN &&
+	    TAILQ_FIRST(&chat->lights)->edit_msg_id);
+
+	if (again && chat->failures < LIGHT_TRIES) {
 		msec_t wait = backoff(chat);
 
 		chat_unhold(chat, wait);
@@ -345,7 +352,7 @@ chat_mark(struct chat *chat, const char *state, const char *msg_id,
 		preview_settled(d, &chat->row->row, state, chat->mark_id);
 	if (strcmp(state, "waiting") != 0 && strcmp(state, "shown") != 0)
 		d->host.settled(d->host.arg, &chat->row->row, state,
-		    chat->mark_why);
+		    chat->mark_id, chat->mark_why);
 }
 
 /* A clear "not done" that may pass: the row goes back, the chat waits. */

@@ -25,6 +25,7 @@ struct edit {
 struct light {
 	TAILQ_ENTRY(light) link;
 	char *text;
+	char *edit_msg_id;	/* NULL: a new message */
 	struct outrow_buttons buttons;
 };
 

@@ -79,6 +79,7 @@ make_parts(struct gateway *gw)
 	gw->gate = gate_new(o->loop, o->store, &o->gate, &gate_host);
 	gw->delivery = delivery_new(o->loop, o->store, &o->delivery,
 	    &delivery_host);
+	gw->prompts = prompts_new(gw->delivery);
 	struct session_env senv = {
 		.loop = o->loop, .store = o->store, .model = o->model,
 		.gate = gw->gate, .sandboxes = o->sandboxes,
@@ -254,6 +255,7 @@ gateway_close(struct gateway *gw)
 	recover_free(&gw->recover);
 	intake_free(&gw->intake);
 	sessions_abandon(gw->sessions);
+	prompts_free(&gw->prompts);
 	delivery_free(&gw->delivery);
 	for (size_t i = 0; i < gw->nserved; i++) {
 		op_cancel(&gw->served[i].cursor_op);
@@ -346,6 +348,7 @@ gateway_status(struct gateway *gw)
 	if (gw->sessions)
 		json_set_take(res, "runs", sessions_list(gw->sessions));
 	json_set_take(res, "approvals", gate_open_requests(gw->gate, NULL));
+	json_set_take(res, "grants", gate_grants(gw->gate, NULL));
 	json_set_int(res, "refused_senders", (int64_t)gw->auth.refused);
 	json_set_take(res, "sandboxes", sandboxes_status(gw->opts.sandboxes));
 	json_set_take(res, "loop", loop_json(gw->opts.loop));

@@ -37,7 +37,13 @@ struct gateway_opts {
 	size_t nplatforms;
 	const struct auth_rule *auth;
 	size_t nauth;
-	const char *const *approvers;	/* user ids, NULL-terminated, or NULL */
+	/* approvals.approvers: "id" (of the asker's platform) or "platform:id",
+	 * NULL-terminated, or NULL */
+	const char *const *approvers;
+	/* Writes an entry of command_allowlist (gate_host.keep); may be NULL. */
+	struct op *(*keep)(void *arg, const char *entry, gate_kept_cb *cb,
+		void *cb_arg);
+	void *keep_arg;
 	struct route_opts route;
 	struct gate_opts gate;
 	struct delivery_opts delivery;

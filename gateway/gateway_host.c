@@ -27,28 +27,54 @@ gateway_instance(void *arg, const char *platform,
 
 /* ---- gate ------------------------------------------------------------------ */
 
-static bool
-gate_prompt(void *arg, const struct run_ref *run, const struct origin *to,
-    const char *request_id, const char *text)
+static struct place
+place_of(const struct origin *o)
 {
+	return (struct place){ o->platform, o->account, o->chat_id,
+		o->thread_id };
+}
+
+static bool
+gate_prompt(void *arg, const struct gate_prompt *prompt)
+{
+	static const struct {
+		enum gate_answer answer;
+		const char *label, *word;
+	} all[] = {
+		{ GATE_ANSWER_ONCE, "Allow once", "once" },
+		{ GATE_ANSWER_SESSION, "Session", "session" },
+		{ GATE_ANSWER_ALWAYS, "Always", "always" },
+		{ GATE_ANSWER_NO, "Deny", "deny" },
+	};
 	struct gateway *gw = arg;
+	const struct origin *to = prompt->to;
+	const struct place place = place_of(to);
 	const struct platform *platform;
-	CLEANUP_FREE char *yes = mem_printf("ea:once:%s", request_id);
-	CLEANUP_FREE char *no = mem_printf("ea:deny:%s", request_id);
-	const struct button buttons[] = { { "Allow once", yes }, { "Deny", no } };
-	CLEANUP_FREE char *json = outrow_buttons_json(buttons, 2);
+	struct button buttons[ARRAY_LEN(all)];
+	char *data[ARRAY_LEN(all)];
+	size_t n = 0;
+
+	if (!gateway_instance(gw, to->platform, &platform))
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		if (!(prompt->offers & GATE_OFFER(all[i].answer)))
+			continue;
+		data[n] = mem_printf("ea:%s:%s", all[i].word, prompt->id);
+		buttons[n] = (struct button){ all[i].label, data[n] };
+		n++;
+	}
+	CLEANUP_FREE char *json = outrow_buttons_json(buttons, n);
 	struct outbox_chunk chunk = {
 		.kind = OUT_PROMPT,
 		.platform = to->platform, .account = to->account,
 		.chat_id = to->chat_id, .thread_id = to->thread_id,
-		.text = text, .plain = true, .buttons = json,
+		.text = prompt->text, .plain = true, .buttons = json,
 	};
-	struct place place = { to->platform, to->account, to->chat_id,
-		to->thread_id };
 
-	if (!gateway_instance(gw, to->platform, &platform))
-		return false;
-	store_outbox_add(gw->opts.store, run, &chunk,
+	while (n > 0)
+		mem_free(data[--n]);
+	prompts_add(gw->prompts, prompt->id, &place, prompt->text);
+	store_outbox_add(gw->opts.store, prompt->run, &chunk,
 	    loop_wall(gw->opts.loop), NULL, NULL);
 	delivery_kick(gw->delivery, &place);
 	return true;
@@ -58,24 +84,37 @@ static void
 gate_settled(void *arg, const struct origin *to, const char *request_id,
     const char *text)
 {
-	(void)arg;
-	log_info("gate", NULL, "platform=%s chat=%s request=%s %s", to->platform,
-	    to->chat_id, request_id, text);
+	struct gateway *gw = arg;
+
+	(void)to;
+	if (gw->prompts)	/* NULL: the gateway closes */
+		prompts_settled(gw->prompts, request_id, text);
+}
+
+static void
+gate_say(void *arg, const struct origin *to, const char *text)
+{
+	struct gateway *gw = arg;
+	const struct place place = place_of(to);
+
+	if (gw->delivery)
+		delivery_notice(gw->delivery, &place, text, NULL, 0);
 }
 
 static bool
-gate_may_decide(void *arg, const struct origin *asked, const char *platform,
-    const char *user_id)
+gate_may_decide(void *arg, const struct origin *asked, const struct origin *who)
 {
 	struct gateway *gw = arg;
 
-	if (!auth_allows_user(&gw->auth, platform, user_id))
-		return false;
-	for (const char *const *a = gw->opts.approvers; a && *a; a++)
-		if (strcmp(*a, user_id) == 0)
-			return true;
-	return strcmp(asked->platform, platform) == 0 &&
-	    strcmp(asked->user_id, user_id) == 0;
+	return auth_may_approve(&gw->auth, gw->opts.approvers, asked, who);
+}
+
+static struct op *
+gate_keep(void *arg, const char *entry, gate_kept_cb *cb, void *cb_arg)
+{
+	struct gateway *gw = arg;
+
+	return gw->opts.keep(gw->opts.keep_arg, entry, cb, cb_arg);
 }
 
 struct gate_host
@@ -83,24 +122,47 @@ gateway_gate_host(struct gateway *gw)
 {
 	return (struct gate_host){
 		.arg = gw, .prompt = gate_prompt, .settled = gate_settled,
-		.may_decide = gate_may_decide,
+		.may_decide = gate_may_decide, .say = gate_say,
+		.keep = gw->opts.keep ? gate_keep : NULL,
 	};
 }
 
 /* ---- delivery ---------------------------------------------------------------- */
 
-static void
-prompt_failed(struct gateway *gw, const struct outbox_row *row, const char *why)
+/* The request that a prompt's row is about; caller frees, NULL: none. */
+static char *
+prompt_id(const struct outbox_row *row)
 {
-	if (!row->chunk.buttons)
-		return;
+	if (row->chunk.kind != OUT_PROMPT || !row->chunk.buttons)
+		return NULL;
 	CLEANUP_JSON struct json *buttons = json_parse(row->chunk.buttons,
 	    strlen(row->chunk.buttons), NULL);
 	const char *data = json_str(json_at(json_at(buttons, 0), 1));
 	const char *id = data ? strrchr(data, ':') : NULL;
 
+	return id ? mem_str(id + 1) : NULL;
+}
+
+static void
+prompt_shown(struct gateway *gw, const struct outbox_row *row,
+    const char *msg_id)
+{
+	CLEANUP_FREE char *id = prompt_id(row);
+
+	if (!id)
+		return;
+	gate_prompt_shown(gw->gate, id, msg_id);
+	prompts_shown(gw->prompts, id, msg_id);
+}
+
+/* A question that nobody saw is refused, and who asked learns why. */
+static void
+prompt_failed(struct gateway *gw, const struct outbox_row *row, const char *why)
+{
+	CLEANUP_FREE char *id = prompt_id(row);
+
 	if (id)
-		gate_prompt_failed(gw->gate, id + 1, why);
+		gate_prompt_failed(gw->gate, id, why);
 }
 
 static void
@@ -150,7 +212,7 @@ row_refused(struct gateway *gw, const struct outbox_row *row,
 
 static void
 delivery_settled(void *arg, const struct outbox_row *row, const char *state,
-    const char *why)
+    const char *msg_id, const char *why)
 {
 	struct gateway *gw = arg;
 	struct place to = { row->chunk.platform, row->chunk.account,
@@ -160,6 +222,8 @@ delivery_settled(void *arg, const struct outbox_row *row, const char *state,
 		row_unknown(gw, row, &to, why);
 	else if (strcmp(state, "refused") == 0)
 		row_refused(gw, row, &to, why);
+	else if (strcmp(state, "delivered") == 0)
+		prompt_shown(gw, row, msg_id);
 }
 
 static void

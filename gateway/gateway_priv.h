@@ -4,6 +4,7 @@
 
 #include "gateway/gateway.h"
 #include "gateway/intake.h"
+#include "gateway/prompts.h"
 #include "gateway/recover.h"
 
 enum gateway_step {
@@ -27,6 +28,7 @@ struct gateway {
 	struct auth auth;
 	struct gate *gate;
 	struct delivery *delivery;
+	struct prompts *prompts;
 	struct sessions *sessions;
 	struct intake *intake;
 	struct platform_host host;

@@ -149,6 +149,13 @@ parts_open(struct parts *p, struct cli_ctx *ctx, enum parts_kind kind)
 	p->pids[0] = getpid();
 	p->pids[1] = ctx->launcher ? launcher_pid(ctx->launcher) : 0;
 	make_platforms(p);
+	struct err err;
+
+	/* Without it "always" is not offered; all else works. */
+	p->keeper = keeper_new(p->loop, ctx->config->path, &err);
+	if (!p->keeper)
+		log_error("gateway", NULL, "approvals can't be stored: %s",
+		    err.text);
 	loop_watchdog_start(p->loop);
 	return -1;
 }
@@ -182,6 +189,12 @@ on_probed(void *arg)
 	p->ready(p->ready_arg);
 }
 
+static struct op *
+on_keep(void *arg, const char *entry, gate_kept_cb *cb, void *cb_arg)
+{
+	return keeper_add(arg, entry, cb, cb_arg);
+}
+
 void
 parts_gateway_opts(struct parts *p, struct gateway_opts *ret_opts)
 {
@@ -193,6 +206,7 @@ parts_gateway_opts(struct parts *p, struct gateway_opts *ret_opts)
 		.platforms = p->platforms, .nplatforms = p->nplatforms,
 		.auth = p->auth, .nauth = p->nplatforms,
 		.approvers = (const char *const *)cfg->approvals.approvers.items,
+		.keep = p->keeper ? on_keep : NULL, .keep_arg = p->keeper,
 		.route = { HOME_PROFILE, cfg->group_sessions_per_user,
 		    cfg->thread_sessions_per_user },
 		.gate = {
@@ -228,6 +242,7 @@ parts_close(struct parts *p)
 {
 	op_cancel(&p->waiting);
 	gateway_free(&p->gateway);
+	keeper_free(&p->keeper);
 	sandboxes_free(&p->sandboxes);
 	store_close(&p->store);
 	model_free(&p->model);

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "base/http.h"
+#include "gateway/keeper.h"
 #include "gateway/cli.h"
 #include "gateway/config_opts.h"
 #include "gateway/gateway.h"
@@ -44,6 +45,7 @@ struct parts {
 	struct gateway_platform platforms[PARTS_PLATFORMS];
 	size_t nplatforms;
 	char *telegram_account;
+	struct keeper *keeper;
 	long pids[2];			/* ours and the launcher's */
 };
 

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "gateway/gate/grants.h"
 
 #define MOVED_MAX 1024		/* chats that got new ids since the start */
 
@@ -96,6 +97,7 @@ session_reset(struct sessions *all, const char *key, const struct origin *from,
 	store_reset(all->env.store, s->key, loop_wall(all->env.loop), NULL,
 	    NULL);
 	char *say = reset_sandbox(s, from, wipe);
+	gate_forget_grants(all->env.gate, s->key);
 	session_settle(s);
 	return say;
 }
@@ -124,6 +126,13 @@ session_status(struct sessions *all, const char *key,
 		    (long long)(run_age(s->run) / 1000));
 	else
 		buf_add_str(&b, "Running: nothing\n");
+	CLEANUP_JSON struct json *grants = gate_grants(env->gate, key);
+
+	for (const struct json *g = json_first(grants); g; g = json_next(g))
+		buf_printf(&b, "Not asked about: %s (for %s, see /approvals)\n",
+		    strcmp(json_get_str(g, "rule", ""), GRANT_ALL) == 0 ?
+		    "anything, /yolo is on" : json_get_str(g, "rule", ""),
+		    json_get_str(g, "asker", ""));
 	if (s && s->queued)
 		buf_add_str(&b, "Messages wait for the next answer.\n");
 	if (!store_health(env->store).ok)

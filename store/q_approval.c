@@ -34,6 +34,38 @@ open_run(struct job *job, const struct q *q, struct err *err)
 	    DB_S(a->row), DB_I(a->now));
 }
 
+static int
+note_run(struct job *job, const struct q *q, struct err *err)
+{
+	struct approval_job *a = (struct approval_job *)job;
+	struct q_run run;
+
+	if (q_run_live(q, job, &a->run, &run, err) == -1)
+		return -1;
+	return db_run(q->db, err, "INSERT INTO approval(profile, id, session, run,"
+	    " row, state, outcome, who, opened_at, closed_at)"
+	    " VALUES(?, ?, ?, ?, ?, 'closed', ?, ?, ?, ?)", DB_S(q->profile),
+	    DB_S(a->id), DB_I(run.session), DB_I(run.id), DB_S(a->row),
+	    DB_S(a->outcome), DB_S(a->who), DB_I(a->now), DB_I(a->now));
+}
+
+static struct approval_job *
+request_job(struct store *store, const struct job_type *type,
+	const struct run_ref *run, const char *id, const struct json *row,
+	msec_t now_wall)
+{
+	struct approval_job *a = job_new(store, type, sizeof(*a));
+	char *text = json_text(row);
+
+	a->run.generation = run->generation;
+	a->run.session_key = job_key(&a->job, "session key", run->session_key);
+	a->id = job_key(&a->job, "request id", id);
+	a->row = job_str(&a->job, "the request", text, JOB_BODY_MAX);
+	a->now = now_wall;
+	mem_free(text);
+	return a;
+}
+
 struct op *
 store_approval_open(struct store *store, const struct run_ref *run,
 	const char *id, const struct json *row, msec_t now_wall,
@@ -44,15 +76,26 @@ store_approval_open(struct store *store, const struct run_ref *run,
 		.flags = JOB_WRITES | JOB_OPENS,
 		.result = JOB_DONE, .run = open_run,
 	};
-	struct approval_job *a = job_new(store, &type, sizeof(*a));
-	char *text = json_text(row);
+	struct approval_job *a = request_job(store, &type, run, id, row,
+	    now_wall);
 
-	a->run.generation = run->generation;
-	a->run.session_key = job_key(&a->job, "session key", run->session_key);
-	a->id = job_key(&a->job, "request id", id);
-	a->row = job_str(&a->job, "the request", text, JOB_BODY_MAX);
-	a->now = now_wall;
-	mem_free(text);
+	return job_submit_done(&a->job, cb, arg);
+}
+
+struct op *
+store_approval_note(struct store *store, const struct run_ref *run,
+	const char *id, const struct json *row, const char *outcome,
+	const char *who, msec_t now_wall, store_cb *cb, void *arg)
+{
+	static const struct job_type type = {
+		.name = "record a decision", .flags = JOB_WRITES,
+		.result = JOB_DONE, .run = note_run,
+	};
+	struct approval_job *a = request_job(store, &type, run, id, row,
+	    now_wall);
+
+	a->outcome = job_key(&a->job, "outcome", outcome);
+	a->who = job_key(&a->job, "who", who);
 	return job_submit_done(&a->job, cb, arg);
 }
 

@@ -271,6 +271,10 @@ struct op *store_recover(struct store *store, msec_t now_wall,
 struct op *store_approval_open(struct store *store, const struct run_ref *run,
 	const char *id, const struct json *row, msec_t now_wall,
 	store_cb *cb, void *arg);
+/* A decision that nobody was asked about: a closed row, for the record. */
+struct op *store_approval_note(struct store *store, const struct run_ref *run,
+	const char *id, const struct json *row, const char *outcome,
+	const char *who, msec_t now_wall, store_cb *cb, void *arg);
 struct op *store_approval_close(struct store *store, const char *id,
 	const char *outcome, const char *who, msec_t now_wall,
 	store_cb *cb, void *arg);

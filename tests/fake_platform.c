@@ -78,8 +78,14 @@ send_new(struct platform_instance *inst, const struct chat_ref *to,
 		.thread_id = mem_str(to->thread_id),
 		.text = mem_str(text),
 		.buttons0 = mem_str(nbuttons ? buttons[0].data : ""),
+		.buttons = mem_str(""),
 		.ghost = fp->dead,
 	};
+	for (size_t i = 0; i < nbuttons; i++) {
+		CLEANUP_FREE char *was = sent->buttons;
+
+		sent->buttons = mem_printf("%s%s ", was, buttons[i].data);
+	}
 	snprintf(sent->msg_id, sizeof(sent->msg_id), "%u", ++fp->next_msg);
 	op_init(&s->op, &send_type);
 	s->fp = fp;
@@ -233,6 +239,7 @@ fake_platform_done(struct fake_platform *fp)
 		mem_free(fp->sent[i].thread_id);
 		mem_free(fp->sent[i].text);
 		mem_free(fp->sent[i].buttons0);
+		mem_free(fp->sent[i].buttons);
 	}
 	fake_platform = NULL;
 }
@@ -264,7 +271,7 @@ msg_of(struct fake_platform *fp, const char *user, const char *text, char *id,
 		.kind = MSG_TEXT, .platform = "fake", .account = "900",
 		.event_id = id, .chat_id = user, .chat_type = CHAT_DM,
 		.thread_id = "", .user_id = user, .user_name = user,
-		.msg_id = id, .reply_to = "", .text = text, .press_id = "",
+		.msg_id = id, .reply_to = fp->reply_to ? fp->reply_to : "", .text = text, .press_id = "",
 		.press_data = "", .sent_wall = loop_wall(fp->loop) + fp->stamp_ms,
 		.text_units = utf8_units16(text, strlen(text)),
 	};
@@ -465,4 +472,14 @@ fake_saw(const struct fake_platform *fp, const char *chat, const char *part)
 		    strstr(fp->sent[i].text, part))
 			return true;
 	return false;
+}
+
+const struct fake_sent *
+fake_asked(const struct fake_platform *fp, const char *data)
+{
+	for (size_t i = fp->nsent; i-- > 0;)
+		if (strncmp(fp->sent[i].buttons0, data, strlen(data)) == 0 &&
+		    !fp->sent[i].ghost)
+			return &fp->sent[i];
+	return NULL;
 }

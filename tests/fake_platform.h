@@ -14,6 +14,7 @@
 struct fake_sent {
 	msec_t at;		/* loop time of the request */
 	char *chat_id, *thread_id, *text, *buttons0;	/* first button's data */
+	char *buttons;		/* all of them: "data data" */
 	char msg_id[16];	/* what the platform answered with; of edits: whose */
 	bool is_edit, is_typing, is_press, done;
 	bool ghost;		/* of a process that was killed: never left it */
@@ -43,6 +44,7 @@ struct fake_platform {		/* one at a time: platform_fake uses it */
 	msec_t delay;		/* of every send */
 	bool paused;
 	msec_t stamp_ms;	/* added to the time stamp of what is said */
+	const char *reply_to;	/* message id that what is said replies to */
 	bool dead;		/* between a kill and the next start */
 	bool deaf;		/* what has an unknown outcome did not arrive */
 	unsigned next_event, next_msg;
@@ -83,6 +85,9 @@ void fake_press(struct fake_platform *fp, const char *user, const char *data);
 size_t fake_count(const struct fake_platform *fp, const char *chat);
 const char *fake_text(const struct fake_platform *fp, const char *chat, size_t i);
 const char *fake_last(const struct fake_platform *fp, const char *chat);
+/* The newest message with a button whose data begins so, or NULL. */
+const struct fake_sent *fake_asked(const struct fake_platform *fp,
+	const char *data);
 bool fake_saw(const struct fake_platform *fp, const char *chat, const char *part);
 /* What stands on the screen of a chat, edits applied: "one|two"; caller frees. */
 char *fake_screen(const struct fake_platform *fp, const char *chat);

@@ -169,6 +169,47 @@ a_broken_file_or_value_is_never_written(void **state)
 	tmpdir_remove();
 }
 
+/* hermes-agent#109888: a scalar is one entry, never its letters. */
+static void
+an_item_is_added_to_what_the_file_says(void **state)
+{
+	static const struct { const char *before, *after; } add[] = {
+		{ "# mine\n", "# mine\ncommand_allowlist: [\"npm test\"]\n" },
+		{ "command_allowlist: docker *   # c\nb: 1\n",
+		  "command_allowlist: [\"docker *\", \"npm test\"]   # c\nb: 1\n" },
+		{ "command_allowlist:\n- a  # one\n- \"b, c\"\nb: 1\n",
+		  "command_allowlist:\n- a  # one\n- \"b, c\"\n- \"npm test\"\nb: 1\n" },
+		{ "command_allowlist:\n  - a # 1\n  - b # 2\n\n# c\n",
+		  "command_allowlist:\n  - a # 1\n  - b # 2\n  - \"npm test\"\n\n# c\n" },
+		{ "command_allowlist:\n  -  a",
+		  "command_allowlist:\n  -  a\n  -  \"npm test\"" },
+		{ "command_allowlist: ['npm test']\n",
+		  "command_allowlist: ['npm test']\n" },
+		{ "command_allowlist: ['x $${HOME}']\n",
+		  "command_allowlist: [\"x $${HOME}\", \"npm test\"]\n" },
+		{ "command_allowlist: ['x ${HOME}']\n", NULL },
+		{ "command_allowlist: [[a]]\n", NULL },
+		{ "command_allowlist: {a: 1}\n", NULL },
+		{ "a:\n\tb: 1\n", NULL },
+	};
+
+	(void)state;
+	tmpdir_make();
+	for (size_t i = 0; i < ARRAY_LEN(add); i++) {
+		CLEANUP_FREE char *file = mem_str(tmpdir_path("config.yaml"));
+
+		tmpdir_write("config.yaml", add[i].before);
+		int r = config_write_add(file,
+			config_key_find("command_allowlist"), "npm test", &err);
+		CLEANUP_FREE char *now = tmpdir_read("config.yaml");
+
+		assert_int_equal(r, add[i].after ? 0 : -1);
+		assert_string_equal(now, add[i].after ? add[i].after :
+			add[i].before);
+	}
+	tmpdir_remove();
+}
+
 static const char *const writer_paths[] = { "agent.max_turns",
 	"model.max_tokens", "native.pids_max", "native.files_max",
 	"approvals.gateway_timeout", "approvals.timeout" };
@@ -218,6 +259,7 @@ main(void)
 		cmocka_unit_test(a_variable_changes_in_its_line),
 		cmocka_unit_test(a_write_keeps_mode_backup_and_content),
 		cmocka_unit_test(a_broken_file_or_value_is_never_written),
+		cmocka_unit_test(an_item_is_added_to_what_the_file_says),
 		cmocka_unit_test(writers_wait_for_each_other),
 	};
 

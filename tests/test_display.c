@@ -10,6 +10,8 @@
 #include "base/mem.h"
 #include "gateway/gate/display.h"
 
+static const struct gate_display asked = { "abcd1234", 300000, "because", 3 };
+
 static char *
 shown(const char *command, size_t len)
 {
@@ -18,7 +20,7 @@ shown(const char *command, size_t len)
 		.props = { .backend = "local" },
 	};
 
-	return gate_display(&req, "abcd1234", 300000, "because");
+	return gate_display(&req, &asked);
 }
 
 static void
@@ -45,8 +47,7 @@ the_directory_is_named_and_hides_nothing(void **state)
 		.command = "rm x", .command_len = 4, .workdir = "",
 		.dir = "/w/\xe2\x80\xaeg\n\nls", .props = { .backend = "local" },
 	};
-	CLEANUP_FREE char *text = gate_display(&req, "abcd1234", 300000,
-	    "because");
+	CLEANUP_FREE char *text = gate_display(&req, &asked);
 
 	(void)state;
 	assert_non_null(strstr(text, "local in /w/\\u{202E}g\\u{000A}\\u{000A}ls?"));
@@ -79,8 +80,7 @@ an_act_of_ours_is_shown_as_what_it_does(void **state)
 		.judged = "cat > a", .shown = "a:\n+one\xe2\x80\xaetwo",
 		.what = "this change of files",
 	};
-	CLEANUP_FREE char *text = gate_display(&req, "abcd1234", 300000,
-	    "because");
+	CLEANUP_FREE char *text = gate_display(&req, &asked);
 
 	(void)state;
 	assert_non_null(strstr(text, "Allow this change of files on local"));

@@ -11,6 +11,62 @@ static const struct auth_rule auth[] = {
 	{ .platform = "fake", .users = users },
 };
 
+/* ---- "always": a file that takes its time ----------------------------------- */
+
+struct keep {
+	struct op op;
+	struct world *w;
+	char *entry;
+	struct timer *timer;
+	gate_kept_cb *cb;
+	void *arg;
+};
+
+static void
+keep_cancel(struct op *op)
+{
+	struct keep *k = (struct keep *)op;
+
+	loop_cancel(&k->timer);
+	mem_free(k->entry);
+	mem_free(k);
+}
+
+static const struct op_type keep_type = { "fake keep", keep_cancel };
+
+static void
+on_kept(void *arg)
+{
+	struct keep *k = arg;
+	struct world *w = k->w;
+	struct err err = { ERR_IO, "disk full" };
+
+	k->timer = NULL;
+	if (!w->kept.fails) {
+		REQUIRE(w->kept.n < ARRAY_LEN(w->kept.entries));
+		w->kept.entries[w->kept.n++] = STEAL(k->entry);
+	}
+	op_finish(&k->op);
+	k->cb(k->arg, w->kept.fails ? &err : NULL);
+	mem_free(k->entry);
+	mem_free(k);
+}
+
+static struct op *
+world_keep(void *arg, const char *entry, gate_kept_cb *cb, void *cb_arg)
+{
+	struct keep *k = mem_alloc(sizeof(*k));
+
+	op_init(&k->op, &keep_type);
+	k->w = arg;
+	k->entry = mem_str(entry);
+	k->cb = cb;
+	k->arg = cb_arg;
+	k->timer = loop_after(k->w->loop, k->w->kept.delay, "fake keep", on_kept,
+	    k);
+	return &k->op;
+}
+
 static void
 open_parts(struct world *w)
 {
@@ -53,6 +109,8 @@ world_init(struct world *w, uint64_t seed)
 	w->opts.nauth = 1;
 	w->opts.route = (struct route_opts){ "main", true, false };
 	w->opts.gate.timeout_ms = 300000;
+	w->opts.keep = world_keep;
+	w->opts.keep_arg = w;
 }
 
 void
@@ -163,6 +221,8 @@ world_done(struct world *w)
 	fake_sandbox_done();
 	fake_platform_done(w->platform);
 	mem_free(w->platform);
+	for (size_t i = 0; i < w->kept.n; i++)
+		mem_free(w->kept.entries[i]);
 	fake_model_free(&w->model);
 	loop_free(&w->loop);
 	REQUIRE(op_live() == 0);

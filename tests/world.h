@@ -23,6 +23,12 @@ struct world {
 	struct gateway_opts opts;	/* may be changed before world_boot() */
 	struct gateway_platform served;
 	bool stopped;
+	struct {		/* command_allowlist as it would be on disk */
+		char *entries[16];
+		size_t n;
+		msec_t delay;
+		bool fails;
+	} kept;
 };
 
 /* Users 1001, 1002, 1003 may talk.  $SIM_SEED times 1000 is added to the seed. */

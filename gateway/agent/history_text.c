@@ -1,21 +1,10 @@
 /* The words of single messages: marks, stale confirmations, over-long text. */
 #include <string.h>
-#include <strings.h>
 
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "gateway/agent/history_priv.h"
-
-#define CONFIRMATION_MS 60000	/* how long a "yes, wipe it" stays fresh */
-#define CLOCK_SKEW_MS 5000
-
-/* What people type to confirm an act that can't be undone. Lower case. */
-static const char *const confirmations[] = {
-	"confirm forced restart", "confirm forced reboot", "confirm shutdown",
-	"confirm reboot", "confirm power off", "confirm wipe",
-	"confirm factory reset", "yes, delete everything",
-	"確認強制重啟", "確認強制重新啟動", "確認重啟",
-};
+#include "gateway/gate/confirm.h"
 
 static const struct { const char *mark, *words; } result_marks[] = {
 	{ "unknown", "outcome unknown: it was under way when the gateway lost "
@@ -69,26 +58,12 @@ blank(const struct buf *text)
 	return text->data[strspn(text->data, " \t\r\n")] == '\0';
 }
 
-/* A time that can't be true makes it stale; no time: nobody knows. */
+/* Without a time nobody knows. */
 static bool
 is_stale(const struct units *u, const struct json *entry)
 {
-	int64_t at = json_get_int(entry, "at", -1);
-
-	if (!json_get(entry, "at"))
-		return false;
-	return at <= 0 || at > u->opts->now_wall + CLOCK_SKEW_MS ||
-	    u->opts->now_wall - at > CONFIRMATION_MS;
-}
-
-static bool
-is_confirmation(const char *text)
-{
-	for (size_t i = 0; i < ARRAY_LEN(confirmations); i++) {
-		if (strcasestr(text, confirmations[i]))
-			return true;
-	}
-	return false;
+	return json_get(entry, "at") && confirm_is_stale(
+	    json_get_int(entry, "at", -1), u->opts->now_wall);
 }
 
 struct buf
@@ -98,7 +73,7 @@ history_user_text(const struct units *u, const struct json *entry)
 
 	buf_init(&text, HISTORY_TEXT_MAX);
 	add_content(&text, entry);
-	if (is_confirmation(text.data) && is_stale(u, entry)) {
+	if (confirm_is_danger(text.data) && is_stale(u, entry)) {
 		buf_clear(&text);
 		buf_add_str(&text, "[A confirmation stood here. It has expired: "
 		    "ask again before you act on it.]");

@@ -51,8 +51,7 @@ gate_shown(const struct gate_req *req)
 }
 
 char *
-gate_display(const struct gate_req *req, const char *request_id,
-    msec_t timeout_ms, const char *why)
+gate_display(const struct gate_req *req, const struct gate_display *show)
 {
 	struct buf b;
 
@@ -65,11 +64,14 @@ gate_display(const struct gate_req *req, const char *request_id,
 		add_visible(&b, req->shown, strlen(req->shown), true);
 	else
 		add_visible(&b, req->command, req->command_len, true);
-	buf_printf(&b, "\n\nWhy you are asked: %s.\n", why);
+	buf_printf(&b, "\n\nWhy you are asked: %s.\n", show->why);
 	if (req->background)
 		buf_add_str(&b, "It would go on in the background.\n");
+	if (show->offers & GATE_OFFER(GATE_ANSWER_SESSION))
+		buf_add_str(&b, "\"Session\" also allows what you will be asked "
+		    "here for the same reasons.\n");
 	buf_printf(&b, "No answer within %lld s means no. /approve %s or /deny %s",
-	    (long long)(timeout_ms / 1000), request_id, request_id);
+	    (long long)(show->timeout_ms / 1000), show->id, show->id);
 	if (b.over || utf8_units16(b.data, b.len) > DISPLAY_UNITS_MAX) {
 		buf_done(&b);
 		return NULL;

@@ -11,10 +11,17 @@
 
 #define DISPLAY_UNITS_MAX 3500	/* one message on every platform we serve */
 
+/* What a prompt says besides the request itself. */
+struct gate_display {
+	const char *id;
+	msec_t timeout_ms;
+	const char *why;
+	unsigned offers;
+};
+
 /* What is asked about, in full: the command, or the text that stands for it. */
 const char *gate_shown(const struct gate_req *req);
 /* Plain text (no markup). NULL if the command cannot be shown whole. */
-char *gate_display(const struct gate_req *req, const char *request_id,
-	msec_t timeout_ms, const char *why);
+char *gate_display(const struct gate_req *req, const struct gate_display *show);
 
 #endif

@@ -29,10 +29,21 @@ enum gate_outcome {
 	GATE_FORBIDDEN,		/* the hardline floor or approvals.deny */
 };
 
+/* What a person may answer; a longer yes only where it is offered. */
+enum gate_answer {
+	GATE_ANSWER_NO,
+	GATE_ANSWER_ONCE,
+	GATE_ANSWER_HOUR,	/* the same rules, this session and asker */
+	GATE_ANSWER_SESSION,	/* the same, until the session or process ends */
+	GATE_ANSWER_ALWAYS,	/* this very command, in command_allowlist */
+};
+#define GATE_OFFER(answer) (1u << (answer))
+
 struct gate_opts {
 	msec_t timeout_ms;	/* approvals.gateway_timeout; 0: 300 s */
 	bool ask_in_sandbox;	/* approvals.in_sandbox: ask */
 	bool off;		/* approvals.mode: off */
+	bool cron_approve;	/* approvals.cron_mode: approve */
 	const char *const *deny;	/* approvals.deny globs, NULL-terminated */
 	const char *const *allow;	/* command_allowlist */
 	const char *state_dir;	/* rules 4.5: never an operand on local */
@@ -40,20 +51,36 @@ struct gate_opts {
 	size_t npids;
 };
 
+/* Borrowed. */
+struct gate_prompt {
+	const struct run_ref *run;
+	const struct origin *to;
+	const char *id;
+	const char *text;
+	unsigned offers;	/* GATE_OFFER() of what may be answered */
+};
+
+typedef void gate_kept_cb(void *arg, const struct err *err);
+
 /*
  * How prompts reach people: the gateway gives these.  prompt() queues a
- * recorded send with the two buttons; undo() edits it to show the outcome.
+ * recorded send with buttons; settled() edits it to show the outcome.
  */
 struct gate_host {
 	void *arg;
 	/* false: the origin's platform cannot be reached at all. */
-	bool (*prompt)(void *arg, const struct run_ref *run,
-		const struct origin *to, const char *request_id, const char *text);
+	bool (*prompt)(void *arg, const struct gate_prompt *prompt);
 	void (*settled)(void *arg, const struct origin *to,
 		const char *request_id, const char *text);
 	/* May this person decide for that asker? */
 	bool (*may_decide)(void *arg, const struct origin *asked,
-		const char *platform, const char *user_id);
+		const struct origin *who);
+	/* Writes an entry of command_allowlist; the op contract holds. NULL:
+	 * "always" is not offered. */
+	struct op *(*keep)(void *arg, const char *entry, gate_kept_cb *cb,
+		void *cb_arg);
+	/* Something that the person who answered must know. */
+	void (*say)(void *arg, const struct origin *to, const char *text);
 };
 
 struct gate *gate_new(struct loop *loop, struct store *store,
@@ -66,12 +93,20 @@ enum gate_act {
 	GATE_INPUT,		/* bytes for a process that runs already */
 };
 
+/* Who could be asked. */
+enum gate_caller {
+	GATE_BY_PERSON,		/* somebody waits for the run's answer */
+	GATE_BY_CRON,		/* decided at once by approvals.cron_mode */
+	GATE_BY_SERVICE,	/* a webhook, an API call: what asks is refused */
+};
+
 /*
  * Strings and bytes are copied.  The permit is bound to command and input.
  */
 struct gate_req {
 	struct run_ref run;
 	const struct origin *asker;
+	enum gate_caller caller;
 	enum gate_act act;
 	const char *command;	/* as sandbox_run() gets it; GATE_INPUT: the bytes */
 	size_t command_len;
@@ -100,22 +135,48 @@ typedef void gate_cb(void *arg, enum gate_outcome outcome, struct permit *permit
 struct op *gate_ask(struct gate *gate, const struct gate_req *req, gate_cb *cb,
 	void *arg);
 
-enum gate_answer { GATE_ANSWER_YES, GATE_ANSWER_NO };
+/* A person's answer; who: also where it was said. */
+struct gate_reply {
+	const char *session_key;
+	const struct origin *who;
+	const char *id;		/* NULL or "": what waits here */
+	bool all;
+	enum gate_answer answer;
+	const char *reason;	/* of a no */
+};
 /*
- * A person's answer.  id NULL or "": the oldest open request of the session
- * (all of them for `all`).  Returns a sentence for that person (caller frees):
- * what was decided, or why nothing was.
+ * Returns a sentence for that person (caller frees): what was decided, or why
+ * nothing was.  Without an id: the open question of the session, or else of the
+ * chat.  A yes without an id is refused while several are open.
  */
-char *gate_decide(struct gate *gate, const char *session_key, const char *id,
-	bool all, enum gate_answer answer, const char *reason,
-	const char *platform, const char *user_id);
+char *gate_decide(struct gate *gate, const struct gate_reply *reply);
+/* The prompt is on somebody's screen, as this message. */
+void gate_prompt_shown(struct gate *gate, const char *request_id,
+	const char *msg_id);
 /* A prompt could not be delivered: a denial that names the cause. */
 void gate_prompt_failed(struct gate *gate, const char *request_id,
 	const char *why);
+/* A question of an earlier process: what a late press is told. */
+void gate_note_past(struct gate *gate, const char *request_id,
+	const char *text);
 /*
- * Open requests, oldest first: [{id, session_key, command, workdir, backend,
- * age_ms, asked_wall}].
+ * Open questions, oldest first: [{id, session_key, command, workdir, backend,
+ * msg_id, offers, waiting, age_ms, asked_wall}].  session_key NULL: all of them.
  */
 struct json *gate_open_requests(struct gate *gate, const char *session_key);
+/* The same of a chat, whoever asked there. */
+struct json *gate_open_in_chat(struct gate *gate, const struct origin *at);
+
+/* Session grants (grants.h); NULL: all. */
+struct json *gate_grants(struct gate *gate, const char *session_key);
+/* /new, and revoking: how many there were. */
+unsigned gate_forget_grants(struct gate *gate, const char *session_key);
+/*
+ * /yolo: nothing of this session and asker is asked about any more, until said
+ * again, /new or the end of the process.  The floor and approvals.deny hold.
+ * Returns a sentence (caller frees).
+ */
+char *gate_yolo(struct gate *gate, const char *session_key,
+	const struct origin *who);
 
 #endif

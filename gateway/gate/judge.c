@@ -98,6 +98,25 @@ take_verdict(struct judgement *j, const struct gate_ctx *ctx,
 		add_word(&j->scripts, &j->nscripts, v->scripts[i]);
 }
 
+/* What would be stored must be what allows this very text, or isn't offered. */
+static bool
+works_as_always(const struct gate_ctx *ctx, const char *text, size_t len,
+    const char *entry)
+{
+	struct gate_ctx with = *ctx;
+	struct gate_verdict v;
+
+	if (strpbrk(entry, "\\*?[\n"))
+		return false;
+	with.allow = &entry;
+	with.nallow = 1;
+	gate_classify(&with, text, len, &v);
+	bool works = gate_effective(&with, &v) == GATE_ALLOW;
+
+	gate_verdict_done(&v);
+	return works;
+}
+
 static void
 judge_text(struct judgement *j, const struct gate_ctx *ctx, const char *text,
     size_t len, bool can_store)
@@ -106,7 +125,8 @@ judge_text(struct judgement *j, const struct gate_ctx *ctx, const char *text,
 
 	gate_classify(ctx, text, len, &v);
 	take_verdict(j, ctx, &v);
-	if (can_store && v.always && !j->severe)
+	if (can_store && v.always && !j->severe &&
+	    works_as_always(ctx, text, len, v.always))
 		j->always = mem_str(v.always);
 	gate_verdict_done(&v);
 }
