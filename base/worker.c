@@ -34,6 +34,7 @@ struct worker {
 	pthread_cond_t changed;
 	struct list queued, finished;
 	bool stop, up;
+	void (*drop)(struct worker_job *job);	/* set: we were left */
 	int init_rc;
 	struct err init_err;
 
@@ -85,6 +86,27 @@ ring(struct worker *w)
 	REQUIRE(n == (ssize_t)sizeof(one) || errno == EAGAIN);
 }
 
+static void
+drop_all(struct worker_job *job, void (*drop)(struct worker_job *job))
+{
+	while (job) {
+		struct worker_job *next = job->next;
+
+		drop(job);
+		job = next;
+	}
+}
+
+static void
+release(struct worker *w)
+{
+	if (w->fd >= 0)
+		close(w->fd);
+	pthread_cond_destroy(&w->changed);
+	pthread_mutex_destroy(&w->lock);
+	mem_free(w);
+}
+
 static void *
 thread_main(void *arg)
 {
@@ -107,12 +129,20 @@ thread_main(void *arg)
 		pthread_mutex_unlock(&w->lock);
 		w->ops->run_batch(w->state, jobs);
 		pthread_mutex_lock(&w->lock);
-		list_add(&w->finished, jobs);
-		ring(w);
+		if (w->drop) {
+			drop_all(jobs, w->drop);
+		} else {
+			list_add(&w->finished, jobs);
+			ring(w);
+		}
 	}
+	bool left = w->drop != NULL;
+
 	pthread_mutex_unlock(&w->lock);
 	if (rc == 0 && w->ops->fini)
 		w->ops->fini(w->state);
+	if (left)
+		release(w);
 	return NULL;
 }
 
@@ -188,16 +218,6 @@ on_rung(void *arg, unsigned events)
 	call_done(w, DONE_MAX);
 	if (w->ready.first)
 		ring(w);
-}
-
-static void
-release(struct worker *w)
-{
-	if (w->fd >= 0)
-		close(w->fd);
-	pthread_cond_destroy(&w->changed);
-	pthread_mutex_destroy(&w->lock);
-	mem_free(w);
 }
 
 /* Signals belong to the loop's thread. */
@@ -305,4 +325,35 @@ worker_stop(struct worker **wp)
 	loop_unwatch(&w->watch);
 	release(w);
 	*wp = NULL;
+}
+
+void
+worker_leave(struct worker **wp, void (*drop)(struct worker_job *job))
+{
+	if (!wp || !*wp)
+		return;
+	struct worker *w = STEAL(*wp);
+	pthread_t thread = w->thread;
+
+	REQUIRE(!w->in_done);
+	while (w->oldest) {
+		struct age *age = w->oldest;
+
+		w->oldest = age->next;
+		mem_free(age);
+	}
+	drop_all(w->ready.first, drop);
+	loop_unwatch(&w->watch);
+	pthread_mutex_lock(&w->lock);
+	struct worker_job *queued = list_take(&w->queued);
+	struct worker_job *finished = list_take(&w->finished);
+
+	w->stop = true;
+	w->drop = drop;
+	pthread_cond_signal(&w->changed);
+	pthread_mutex_unlock(&w->lock);
+	/* From here on w is the thread's. */
+	pthread_detach(thread);
+	drop_all(queued, drop);
+	drop_all(finished, drop);
 }

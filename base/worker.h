@@ -41,5 +41,12 @@ msec_t worker_oldest_ms(const struct worker *w);	/* age of the oldest job */
  * still submit: *w is NULL only afterwards. Blocks. Not from inside done().
  */
 void worker_stop(struct worker **w);
+/*
+ * For jobs that may hang (name look-ups): lets go without waiting.  drop() gets
+ * every job that was not done, from here or, for the batch that is running, from
+ * the thread once it has ended; done() is not called any more.  The thread then
+ * ends by itself; state belongs to it.
+ */
+void worker_leave(struct worker **w, void (*drop)(struct worker_job *job));
 
 #endif
