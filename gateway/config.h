@@ -96,7 +96,8 @@ struct config {
 		int64_t uid, memory_max, pids_max, files_max, file_size_max,
 			tmp_max;
 		char *minimum, *network;
-		struct config_list binds;
+		struct config_list binds, network_allow, network_deny,
+			network_ports, network_private_allow;
 	} native;
 	struct {
 		char *user;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "gateway/config_opts.h"
 #include "gateway/config_priv.h"
 #include "gateway/env.h"
 #include "gateway/override.h"
@@ -147,6 +148,39 @@ bind_valid(const char *bind)
 		(!mode || strcmp(mode, ":rw") == 0 || strcmp(mode, ":ro") == 0);
 }
 
+/* List by list, so that the mistake is told with its line. */
+static void
+check_network(struct config_reader *r)
+{
+	const struct egress_opts all = config_egress(r->cfg);
+	const struct {
+		const char *path;
+		struct egress_opts opts;
+	} lists[] = {
+		{ "native.network_allow", { .allow = all.allow } },
+		{ "native.network_deny", { .deny = all.deny } },
+		{ "native.network_ports", { .ports = all.ports } },
+		{ "native.network_private_allow", { .private_allow = all.private_allow } },
+	};
+	bool filtered = strcmp(r->cfg->native.network, "filtered") == 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+		struct err err = { ERR_NONE, "" };
+		struct egress *e = egress_new(&lists[i].opts, &err);
+		const char *why = strstr(err.text, ": ");
+
+		if (!e)
+			fail(r, lists[i].path, why ? why + 2 : err.text);
+		egress_free(&e);
+	}
+	if (filtered && r->cfg->native.network_allow.n == 0)
+		warn(r, "native.network", "filtered with an empty "
+			"native.network_allow: nothing can be reached");
+	if (!filtered && r->cfg->native.network_allow.n)
+		warn(r, "native.network_allow", "has no effect: native.network is "
+			"not filtered");
+}
+
 static void
 check_sandbox(struct config_reader *r)
 {
@@ -156,6 +190,7 @@ check_sandbox(struct config_reader *r)
 		if (!bind_valid(cfg->native.binds.items[i]))
 			fail(r, "native.binds",
 				"expected /host/path:/path/inside or ...:rw");
+	check_network(r);
 	for (size_t i = 0; i < cfg->terminal.env_passthrough.n; i++) {
 		const char *name = cfg->terminal.env_passthrough.items[i];
 

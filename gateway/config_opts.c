@@ -31,6 +31,23 @@ fill_binds(struct config_sandbox *s, const struct config_list *list)
 	}
 }
 
+static const char *const *
+items(const struct config_list *list)
+{
+	return (const char *const *)list->items;
+}
+
+struct egress_opts
+config_egress(const struct config *cfg)
+{
+	return (struct egress_opts){
+		.allow = items(&cfg->native.network_allow),
+		.deny = items(&cfg->native.network_deny),
+		.ports = items(&cfg->native.network_ports),
+		.private_allow = items(&cfg->native.network_private_allow),
+	};
+}
+
 void
 config_sandbox_init(struct config_sandbox *s, const struct config *cfg,
 	const struct override *where, const char *const *environ)
@@ -41,6 +58,8 @@ config_sandbox_init(struct config_sandbox *s, const struct config *cfg,
 		.uid = (uid_t)cfg->native.uid,
 		.minimum = cfg->native.minimum,
 		.network = cfg->native.network,
+		.egress = config_egress(cfg),
+		.upstream = *cfg->network.proxy != 0,
 		.binds = s->binds,
 		.nbinds = (unsigned)cfg->native.binds.n,
 		.memory_max = (uint64_t)cfg->native.memory_max,

@@ -26,6 +26,8 @@ void config_sandbox_init(struct config_sandbox *s, const struct config *cfg,
 	const struct override *where, const char *const *environ);
 void config_sandbox_done(struct config_sandbox *s);
 
+/* Lists of native.network_*, borrowed. */
+struct egress_opts config_egress(const struct config *cfg);
 struct http_opts config_http_opts(const struct config *cfg);
 struct telegram_opts config_telegram_opts(const struct config *cfg);
 /* Telegram is to be served: on, and there is a token. */

@@ -191,7 +191,22 @@ const struct config_key config_keys[] = {
 	  "Least isolation that is accepted." },
 	{ "native.network", NULL, CONFIG_ENUM, AT(native.network), "none", 0, 0,
 	  "none|filtered|full", NULL, CONFIG_SAFETY,
-	  "Network of commands." },
+	  "Network of commands: only loopback; what the lists below let through; "
+	  "or all." },
+	{ "native.network_allow", NULL, CONFIG_LIST, AT(native.network_allow), "", 0,
+	  0, NULL, NULL, CONFIG_SAFETY, "Hosts that commands may reach with network: "
+	  "filtered: a name, *.name, *, an address or ADDRESS/BITS, each also with "
+	  ":PORT; empty: none." },
+	{ "native.network_deny", NULL, CONFIG_LIST, AT(native.network_deny), "", 0,
+	  0, NULL, NULL, CONFIG_SAFETY, "The same, and stronger than network_allow; "
+	  "ADDRESS/BITS counts also for what a name leads to." },
+	{ "native.network_ports", NULL, CONFIG_LIST, AT(native.network_ports),
+	  "80,443", 0, 0, NULL, NULL, CONFIG_SAFETY, "Ports of hosts in "
+	  "network_allow that are written without one: PORT or PORT-PORT." },
+	{ "native.network_private_allow", NULL, CONFIG_LIST,
+	  AT(native.network_private_allow), "", 0, 0, NULL, NULL, CONFIG_SAFETY,
+	  "Addresses that are not public and may be reached all the same: ADDRESS or "
+	  "ADDRESS/BITS, also with :PORT; the host must be in network_allow, too." },
 	{ "native.binds", NULL, CONFIG_LIST, AT(native.binds), "", 0, 0, NULL, NULL,
 	  CONFIG_SAFETY, "Host paths shown inside: SOURCE:TARGET, read-only, or "
 	  "SOURCE:TARGET:rw." },

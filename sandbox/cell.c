@@ -329,6 +329,7 @@ cell_env(const struct cell *cell, struct vars *ret)
 		.passthrough = opts->env_passthrough,
 		.environ = opts->environ,
 		.timezone = opts->timezone,
+		.backend = props.env,
 		.refuse = opts->env_refuse,
 		.login = cell->has_exports ? NULL : &cell->login,
 		.exports = cell->has_exports ? &cell->exports : NULL,

@@ -266,12 +266,6 @@ egress_free(struct egress **ep)
 	mem_free(e);
 }
 
-bool
-egress_is_empty(const struct egress *e)
-{
-	return e->allow.n == 0;
-}
-
 /* ---- deciding --------------------------------------------------------------------------- */
 
 static bool

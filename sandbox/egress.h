@@ -50,7 +50,6 @@ struct egress_target {
 /* NULL with the entry that is wrong and what it should look like. */
 struct egress *egress_new(const struct egress_opts *opts, struct err *err);
 void egress_free(struct egress **e);
-bool egress_is_empty(const struct egress *e);	/* allows nothing */
 
 /*
  * Reads a host as a client wrote it (no userinfo; IPv6 in brackets or not).

@@ -62,6 +62,13 @@ env_build(struct vars *ret, const struct env_spec *spec)
 		(void)vars_set(ret, "TZ", spec->timezone);
 	else
 		pass(ret, spec, "TZ");
+	for (const char *const *p = spec->backend; p && *p; p++) {
+		char *name CLEANUP_FREE = mem_str(*p);
+		char *value = strchr(name, '=');
+
+		*value++ = 0;
+		(void)vars_set(ret, name, value);
+	}
 	add_all(ret, spec->login);
 	for (const char *const *p = spec->passthrough; p && *p; p++)
 		pass(ret, spec, *p);

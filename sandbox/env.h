@@ -17,6 +17,7 @@ struct env_spec {
 	const char *const *environ;	/* where their values come from; or NULL */
 	const char *timezone;		/* TZ; NULL or "": as in environ */
 	const char *const *refuse;	/* more credential names; NULL: none */
+	const char *const *backend;	/* NAME=value of the backend's; NULL: none */
 	const struct vars *login;	/* exports of the snapshot; NULL: none */
 	const struct vars *exports;	/* of earlier commands; NULL: none */
 };

@@ -8,12 +8,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/child.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "sandbox/native_priv.h"
+#include "sandbox/proxy.h"
 
 #define OPEN_MS 10000
 #define CLOSE_MS 5000
@@ -52,7 +54,9 @@ box_free(struct box *box)
 	loop_unwatch(&box->watch);
 	if (box->pidfd >= 0)
 		close(box->pidfd);
+	proxy_close(&box->port);
 	mem_free(box->limits);
+	mem_free(box->name);
 	mem_free(box);
 }
 
@@ -103,6 +107,7 @@ box_died(struct box *box)
 {
 	loop_unwatch(&box->watch);
 	chan_free(&box->chan);
+	proxy_close(&box->port);
 	/* Their callbacks may close the box: it is settled only after them. */
 	native_procs_lost(box);
 	box->dead = true;
@@ -132,6 +137,22 @@ open_failed(struct box *box, const struct err *err)
 	native_box_settle(box);
 }
 
+/* As many as there must be, and such that taking from them never blocks. */
+static bool
+listeners_are(const struct box *box, const int *fds, size_t nfds)
+{
+	int listens = 0;
+	socklen_t len = sizeof(listens);
+
+	if (!box->inst->proxy)
+		return nfds == 0;
+	for (size_t i = 0; i < nfds && i < BOX_LISTENERS_MAX; i++)
+		if (getsockopt(fds[i], SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) < 0 ||
+		    !listens)
+			return false;
+	return nfds >= 1 && nfds <= BOX_LISTENERS_MAX;
+}
+
 static void
 box_ready(struct box *box, struct wire_in *in, const int *fds, size_t nfds)
 {
@@ -139,7 +160,8 @@ box_ready(struct box *box, struct wire_in *in, const int *fds, size_t nfds)
 	const char *limits = wire_get_str(in);
 	for (size_t i = 0; i < BOX_NNAMESPACES; i++)
 		box->namespaces[i] = wire_get_u64(in);
-	if (!wire_in_end(in) || nfds != 1 || box->pidfd >= 0) {
+	if (!wire_in_end(in) || box->pidfd >= 0 ||
+	    !listeners_are(box, fds + 1, nfds - 1)) {
 		for (size_t i = 0; i < nfds; i++)
 			close(fds[i]);
 		log_warn("native", NULL, "box %u: bad frame", box->id);
@@ -147,6 +169,8 @@ box_ready(struct box *box, struct wire_in *in, const int *fds, size_t nfds)
 	}
 	box->limits = mem_str(limits);
 	box->pidfd = fds[0];
+	if (nfds > 1)
+		box->port = proxy_open(box->inst->proxy, box->name, fds + 1, nfds - 1);
 	box->watch = loop_watch(box->inst->loop, fds[0], LOOP_READ, "native box",
 		on_init_dead, box);
 	if (!box->opening)
@@ -274,6 +298,7 @@ native_open(struct backend_inst *inst, const struct box_spec *spec,
 
 	box->inst = inst;
 	box->id = ++inst->next_box;
+	box->name = mem_str(spec->id);
 	box->pidfd = -1;
 	box->next = inst->boxes;
 	box->prev = &inst->boxes;
@@ -356,12 +381,28 @@ native_stop(struct backend_inst **instp)
 		native_procs_drop(inst->boxes);
 		box_free(inst->boxes);
 	}
+	proxy_free(&inst->proxy);
 	mem_free(inst->state_dir);
 	mem_free(inst->image);
 	mem_free(inst->why);
 	mem_free(inst->limits);
 	mem_free(inst);
 }
+
+#define PROXY_URL "http://127.0.0.1:3128"	/* BOX_PROXY_PORT */
+
+/*
+ * What programs look for.  ALL_PROXY, too, is HTTP: many can't do SOCKS without
+ * a library more; who wants it finds socks5h at the same port.  Loopback is
+ * the sandbox's own.
+ */
+static const char *const proxy_env[] = {
+	"HTTP_PROXY=" PROXY_URL, "http_proxy=" PROXY_URL,
+	"HTTPS_PROXY=" PROXY_URL, "https_proxy=" PROXY_URL,
+	"ALL_PROXY=" PROXY_URL, "all_proxy=" PROXY_URL,
+	"NO_PROXY=localhost,127.0.0.1,::1", "no_proxy=localhost,127.0.0.1,::1",
+	NULL,
+};
 
 static struct backend_inst *
 native_start(const struct backend_env *env, struct err *err)
@@ -380,14 +421,19 @@ native_start(const struct backend_env *env, struct err *err)
 		return NULL;
 	}
 	CLEANUP_FREE void *terms = native_seal_build(env, inst, &len, err);
-	if (!terms || launcher_allow_native(env->launcher, terms, len, err) < 0) {
+	const struct native_opts *opts = env->opts;
+	bool filtered = native_network(opts) == BOX_NETWORK_FILTERED;
+	if (terms && filtered)
+		inst->proxy = proxy_new(inst->loop, &opts->egress, err);
+	if (!terms || (filtered && !inst->proxy) || launcher_allow_native(env->launcher, terms, len, err) < 0) {
 		native_stop(&inst);
 		return NULL;
 	}
 	inst->why = mem_str("not tried yet");
 	inst->props = (struct sandbox_props){
 		.backend = "native", .level = "", .image = inst->image,
-		.network = "none", .why = inst->why, .limits = "",
+		.network = filtered ? "filtered" : "none", .why = inst->why,
+		.limits = "", .env = filtered ? proxy_env : NULL,
 		.workspace = "/workspace",
 	};
 	return inst;

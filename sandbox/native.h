@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "sandbox/backend.h"
+#include "sandbox/egress.h"
 
 struct native_bind {
 	const char *source;	/* host path */
@@ -17,7 +18,9 @@ struct native_bind {
 struct native_opts {
 	uid_t uid;		/* for root of the initial namespace; 0: 64500 */
 	const char *minimum;	/* "full" (default), the only level built in */
-	const char *network;	/* "none" */
+	const char *network;	/* "none" (default) or "filtered" */
+	struct egress_opts egress;	/* what filtered lets through */
+	bool upstream;		/* the gateway itself goes out by a proxy */
 	const struct native_bind *binds;
 	unsigned nbinds;
 	uint64_t memory_max;	/* bytes; 0: 2 GiB */

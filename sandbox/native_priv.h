@@ -21,6 +21,7 @@ struct backend_inst {
 	char *state_dir;	/* real path */
 	char *image;		/* "" = the host's system */
 	bool writable_bind;
+	struct proxy *proxy;	/* NULL: the network is not filtered */
 	uint32_t next_box;
 	struct box *boxes;
 	struct sandbox_props props;
@@ -31,6 +32,8 @@ struct box {
 	struct box *next, **prev;
 	struct backend_inst *inst;
 	uint32_t id;
+	char *name;		/* box_spec.id */
+	struct proxy_port *port;	/* its way out; NULL: none */
 	struct chan *chan;	/* NULL once it ended */
 	int pidfd;		/* of its init; -1 before READY */
 	struct watch *watch;
@@ -62,6 +65,8 @@ void native_proc_forget(struct proc *proc);	/* no events any more */
 /* native_seal.c: what may be asked of the helper; checks the options. */
 void *native_seal_build(const struct backend_env *env, struct backend_inst *inst,
 	size_t *ret_len, struct err *err);
+
+enum box_network native_network(const struct native_opts *opts);	/* END: none such */
 
 /* native_seccomp.c: struct sock_filter[]; mem_free() it. */
 void *native_seccomp_build(size_t *ret_len, struct err *err);

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "sandbox/native_priv.h"
+#include "sandbox/proxy.h"
 
 #define PROBE_MS 15000
 
@@ -39,12 +40,18 @@ static const char script[] =
 	"l=pids:; for p in /proc/[0-9]*; do l=\"$l ${p#/proc/}\"; done; echo \"$l\"\n"
 	"n=0; while read -r l; do n=$((n+1)); done </proc/net/route\n"
 	"echo routes: $((n-1))\n";
+/* And the way out is there and refuses what is never reached. */
+static const char script_filtered[] =
+	"exec 4<>/dev/tcp/127.0.0.1/3128\n"
+	"printf 'CONNECT 169.254.169.254:80 HTTP/1.1\\r\\n\\r\\n' >&4\n"
+	"read -r a b c <&4; echo proxy: $b\n";
 
 static const char expected[] =
 	"CapInh:0000000000000000\nCapPrm:0000000000000000\n"
 	"CapEff:0000000000000000\nCapBnd:0000000000000000\n"
 	"CapAmb:0000000000000000\nNoNewPrivs:1\nSeccomp:2\n"
 	"pids: 1 2\nroutes: 0\n";
+static const char expected_filtered[] = "proxy: 403\n";
 
 static void
 props_set(struct probe *p)
@@ -147,6 +154,15 @@ on_giveback(void *arg, const char *data, size_t len)
 	(void)arg, (void)data, (void)len;
 }
 
+static bool
+as_expected(const struct probe *p)
+{
+	size_t n = sizeof(expected) - 1;
+
+	return strncmp(p->seen.data, expected, n) == 0 &&
+		strcmp(p->seen.data + n, p->inst->proxy ? expected_filtered : "") == 0;
+}
+
 static void
 on_exited(void *arg, int status, unsigned leftovers)
 {
@@ -156,7 +172,7 @@ on_exited(void *arg, int status, unsigned leftovers)
 	if (status != 0)
 		err_set(&p->err, ERR_INTERNAL, "native sandbox: self-test ended with "
 			"wait status %d", status);
-	else if (strcmp(p->seen.data, expected) != 0)
+	else if (!as_expected(p))
 		err_set(&p->err, ERR_INTERNAL, "native sandbox: self-test found other "
 			"than it must: %s", p->seen.data);
 }
@@ -190,13 +206,17 @@ on_open(void *arg, struct box *box, const struct err *err)
 		return;
 	}
 	p->box = box;
+	if (box->port)
+		proxy_quiet(box->port);
 	mem_free(p->inst->limits);
 	p->inst->limits = box->landlock_abi ?
 		mem_printf("%s; Landlock ABI %d", box->limits, box->landlock_abi) :
 		mem_printf("%s; no Landlock", box->limits);
 	check_namespaces(p);
+	CLEANUP_FREE char *text = mem_printf("%s%s", script,
+		p->inst->proxy ? script_filtered : "");
 	struct spawn_req req = {
-		.script = script, .script_len = sizeof(script) - 1, .env = env,
+		.script = text, .script_len = strlen(text), .env = env,
 		.events = &events, .arg = p,
 	};
 	p->proc = native_spawn(box, &req, &p->err);

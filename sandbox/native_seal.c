@@ -170,12 +170,27 @@ put_binds(struct wire_out *out, const struct native_opts *opts,
 	return 0;
 }
 
+enum box_network
+native_network(const struct native_opts *opts)
+{
+	static const char *const names[] = { "none", "filtered" };
+
+	for (size_t i = 0; opts->network && i < ARRAY_LEN(names); i++)
+		if (strcmp(opts->network, names[i]) == 0)
+			return (enum box_network)i;
+	return opts->network ? BOX_NETWORK_END : BOX_NETWORK_NONE;
+}
+
 static int
 check_opts(const struct native_opts *opts, struct err *err)
 {
-	if (opts->network && strcmp(opts->network, "none") != 0)
-		return err_set(err, ERR_CONFIG, "native.network is \"%s\", but only "
-			"\"none\" is built in; set it to none", opts->network);
+	if (native_network(opts) == BOX_NETWORK_END)
+		return err_set(err, ERR_CONFIG, "native.network is \"%s\"; it is none "
+			"or filtered", opts->network);
+	if (native_network(opts) == BOX_NETWORK_FILTERED && opts->upstream)
+		return err_set(err, ERR_CONFIG, "native.network: filtered connects "
+			"directly, which network.proxy (or HTTPS_PROXY) forbids; unset "
+			"that, or set native.network to none");
 	if (opts->minimum && strcmp(opts->minimum, "full") != 0)
 		return err_set(err, ERR_CONFIG, "native.minimum is \"%s\", but only level "
 			"full is built in; leave it out", opts->minimum);
@@ -190,6 +205,7 @@ put_limits(struct wire_out *out, const struct native_opts *o)
 	wire_put_u64(out, o->tmp_max ? o->tmp_max : 512 * MIB);
 	wire_put_u32(out, o->pids_max ? o->pids_max : 256);
 	wire_put_u32(out, o->files_max ? o->files_max : 1024);
+	wire_put_u32(out, native_network(o));
 }
 
 void *

@@ -90,7 +90,7 @@ proxy_decided(struct proxy_port *port, const char *how,
 		port->counts.refused++;
 	else
 		port->counts.allowed++;
-	if (!may_log(port))
+	if (port->quiet || !may_log(port))
 		return;
 	if (!target)
 		log_info("egress", NULL, "sandbox=%s %s refused: %s", port->sandbox,
@@ -207,16 +207,18 @@ proxy_close(struct proxy_port **pp)
 	while (!TAILQ_EMPTY(&port->conns))
 		conn_free(TAILQ_FIRST(&port->conns));
 	loop_cancel(&port->resume);
-	if (port->unlogged)
-		log_warn("egress", NULL, "sandbox=%s %u more decisions were not "
-			"shown", port->sandbox, port->unlogged);
+	if (port->counts.allowed + port->counts.refused && !port->quiet)
+		log_info("egress", NULL, "sandbox=%s closed: %llu allowed, %llu "
+			"refused, %u of them not shown", port->sandbox,
+			(unsigned long long)port->counts.allowed,
+			(unsigned long long)port->counts.refused, port->unlogged);
 	TAILQ_REMOVE(&port->proxy->ports, port, entry);
 	mem_free(port->sandbox);
 	mem_free(port);
 }
 
-struct proxy_counts
-proxy_counts(const struct proxy_port *port)
+void
+proxy_quiet(struct proxy_port *port)
 {
-	return port->counts;
+	port->quiet = true;
 }

@@ -11,7 +11,6 @@
 #define GATEHOUSE_PROXY_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 #include "base/err.h"
 #include "base/loop.h"
@@ -30,13 +29,9 @@ void proxy_free(struct proxy **proxy);	/* every port is closed already */
 /* fds: listening sockets, become the port's. sandbox: its id, for the log. */
 struct proxy_port *proxy_open(struct proxy *proxy, const char *sandbox,
 	const int *fds, size_t nfds);
+/* Its decisions are not worth a line (the self-test). */
+void proxy_quiet(struct proxy_port *port);
 /* Connections end at once. */
 void proxy_close(struct proxy_port **port);
-
-struct proxy_counts {
-	uint64_t allowed, refused;	/* decisions */
-	size_t open;			/* connections now */
-};
-struct proxy_counts proxy_counts(const struct proxy_port *port);
 
 #endif

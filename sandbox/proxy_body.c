@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-void
+static void
 proxy_body_none(struct proxy_body *b)
 {
 	memset(b, 0, sizeof(*b));

@@ -31,7 +31,7 @@ struct proxy_body {
 	unsigned digits, line, trailers;
 };
 
-void proxy_body_none(struct proxy_body *b);
+/* Zeroed: none. */
 void proxy_body_length(struct proxy_body *b, uint64_t len);
 void proxy_body_chunked(struct proxy_body *b);
 /* Bytes of data that belong to the body; -1: not as it must be. */

@@ -2,6 +2,8 @@
 #ifndef GATEHOUSE_PROXY_PRIV_H
 #define GATEHOUSE_PROXY_PRIV_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/queue.h>
 
 #include "base/buf.h"
@@ -41,9 +43,13 @@ struct proxy_port {
 	size_t nlisteners;
 	struct timer *resume;	/* accepting is paused until then */
 	TAILQ_HEAD(, conn) conns;
-	struct proxy_counts counts;
+	struct {
+		uint64_t allowed, refused;	/* decisions */
+		size_t open;			/* connections now */
+	} counts;
 	msec_t log_since;	/* bounds the log: see decided() */
 	unsigned logged, unlogged;
+	bool quiet;
 };
 
 struct conn;

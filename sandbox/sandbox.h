@@ -51,6 +51,8 @@ struct sandbox_props {
 	const char *limits;	/* what is in force, for people; "" if nothing */
 	const char *workspace;	/* path as commands see it */
 	const char *home, *user;	/* of commands; NULL: workspace, "sandbox" */
+	/* NAME=value that every command gets besides; ends with NULL; or NULL. */
+	const char *const *env;
 };
 
 enum sandbox_owner { SANDBOX_MESSAGING, SANDBOX_CONSOLE };

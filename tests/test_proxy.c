@@ -186,7 +186,7 @@ refused_with(const char *request, int status, const char *words)
 	assert_non_null(strstr(w.got, "\r\nContent-Type: text/plain"));
 	assert_non_null(strstr(w.got, "\r\nConnection: close\r\n"));
 	assert_int_equal(fake_net_dials(), dials);
-	assert_int_equal(proxy_counts(w.port).open, 0);
+	assert_int_equal(w.port->counts.open, 0);
 }
 
 static int
@@ -231,8 +231,8 @@ a_tunnel_carries_bytes_both_ways(void **state)
 	turn(0);
 	assert_true(gone(fd));
 	close(fd);
-	assert_int_equal(proxy_counts(w.port).open, 0);
-	assert_int_equal(proxy_counts(w.port).allowed, 1);
+	assert_int_equal(w.port->counts.open, 0);
+	assert_int_equal(w.port->counts.allowed, 1);
 }
 
 static void
@@ -382,7 +382,7 @@ names_off_the_list_are_not_even_looked_up(void **state)
 	refused_with("CONNECT ok.example:22 HTTP/1.1\r\n\r\n", 403, "port 22");
 	refused_with("CONNECT 1.1.1.1:443 HTTP/1.1\r\n\r\n", 403, "1.1.1.1");
 	assert_int_equal(fake_net_look_ups(), 0);
-	assert_int_equal(proxy_counts(w.port).refused, 4);
+	assert_int_equal(w.port->counts.refused, 4);
 }
 
 static void
@@ -504,7 +504,7 @@ every_step_has_its_time(void **state)
 	assert_memory_equal(w.got, "HTTP/1.1 504", 12);
 	/* Who doesn't take his refusal is left all the same. */
 	turn(PROXY_LINGER_MS);
-	assert_int_equal(proxy_counts(w.port).open, 0);
+	assert_int_equal(w.port->counts.open, 0);
 	close(fd);
 	fake_net_hang_dial(true);
 	fd = client();
@@ -538,7 +538,7 @@ one_sandbox_takes_its_share_only(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(fds); i++)
 		fds[i] = client();
 	turn(0);
-	assert_int_equal(proxy_counts(w.port).open, w.proxy->port_max);
+	assert_int_equal(w.port->counts.open, w.proxy->port_max);
 	/* Another sandbox is not the poorer for it. */
 	struct sockaddr_in first = w.at, other_at;
 	int fd = listen_at(&other_at);
@@ -555,7 +555,7 @@ one_sandbox_takes_its_share_only(void **state)
 		close(fds[i]);
 		turn(0);
 	}
-	assert_int_equal(proxy_counts(w.port).open, 0);
+	assert_int_equal(w.port->counts.open, 0);
 	ask_text("CONNECT ok.example:443 HTTP/1.1\r\n\r\n");
 	assert_memory_equal(w.got, "HTTP/1.1 200", 12);
 }
@@ -599,7 +599,7 @@ connections_end_with_their_port(void **state)
 	(void)state;
 	say(waiting, "CONNECT ok.example:443 HTTP/1.1\r\n\r\n");
 	turn(0);
-	assert_int_equal(proxy_counts(w.port).open, 3);
+	assert_int_equal(w.port->counts.open, 3);
 	proxy_close(&w.port);
 	assert_true(gone(fd) && gone(server) && gone(waiting) && gone(silent));
 	assert_int_equal(op_live(), 0);

@@ -44,6 +44,7 @@ struct seal {
 	size_t nbinds;
 	uint64_t memory_max, file_size_max, tmp_max;
 	uint32_t pids_max, files_max;
+	enum box_network network;
 	void *seccomp;		/* struct sock_filter[] */
 	size_t seccomp_len;	/* bytes */
 };
@@ -120,6 +121,8 @@ struct box {
 	struct link links[LINKS_MAX];
 	size_t nlinks;
 	int landlock_abi;	/* 0: the kernel has none */
+	int listeners[BOX_LISTENERS_MAX];	/* of the proxy, until they are sent */
+	size_t nlisteners;
 	const char *detail;	/* what a step was about, for messages */
 };
 
@@ -133,6 +136,8 @@ void graft_system(struct box *box);	/* or the image */
 void root_build(struct box *box);
 /* proc.c: a command's own /proc; BOX_STEP_NONE, or the step (errno is set). */
 enum box_step proc_mount_private(void);
+/* net.c: in the new network namespace: loopback, and what the seal permits. */
+void net_setup(struct box *box);
 /* init.c: PID 1 of the sandbox */
 void init_main(struct box *box) __attribute__((noreturn));
 

@@ -14,12 +14,10 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <net/if.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -58,9 +56,14 @@ send_ready(struct box *box)
 			box_fail(box, BOX_STEP_PROC);
 		wire_put_u64(&out, st.st_ino);
 	}
-	if (pidfd < 0 || wire_send(box->channel, &out, &pidfd, 1, 0) < 0)
+	int fds[1 + BOX_LISTENERS_MAX] = { pidfd };
+	for (size_t i = 0; i < box->nlisteners; i++)
+		fds[1 + i] = box->listeners[i];
+	if (pidfd < 0 || wire_send(box->channel, &out, fds, 1 + box->nlisteners, 0) < 0)
 		_exit(1);
-	close(pidfd);
+	/* The gateway's alone from here on: no command ever holds one. */
+	for (size_t i = 0; i < 1 + box->nlisteners; i++)
+		close(fds[i]);
 	wire_out_done(&out);
 }
 
@@ -208,35 +211,29 @@ serve(void)
 }
 
 static void
-raise_loopback(struct box *box)
-{
-	struct ifreq ifr;
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-	/* The only interface there is; servers of a command's own need it. */
-	memset(&ifr, 0, sizeof(ifr));
-	memcpy(ifr.ifr_name, "lo", 3);
-	ifr.ifr_flags = IFF_UP;
-	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &ifr) < 0)
-		box_fail(box, BOX_STEP_LOOPBACK);
-	close(fd);
-}
-
-static void
 close_all_but(struct box *box)
 {
 	/* Closed, not just close-on-exec: /proc/1/fd must have nothing. */
 	int keep[] = { 3, 4 };
+	size_t n = box->nlisteners;
 
 	box->channel = sys_fd_up(box->channel, 200);
 	box->life = sys_fd_up(box->life, 200);
+	for (size_t i = 0; i < n; i++)
+		if ((box->listeners[i] = sys_fd_up(box->listeners[i], 200)) < 0)
+			_exit(1);
 	if (box->channel < 0 || box->life < 0 ||
 	    dup3(box->channel, keep[0], O_CLOEXEC) < 0 ||
 	    dup3(box->life, keep[1], O_CLOEXEC) < 0 || dup2(0, 2) < 0)
 		_exit(1);
 	box->channel = keep[0];
 	box->life = keep[1];
-	sys_close_range(5, ~0u);
+	for (size_t i = 0; i < n; i++) {
+		if (dup3(box->listeners[i], 5 + (int)i, O_CLOEXEC) < 0)
+			_exit(1);
+		box->listeners[i] = 5 + (int)i;
+	}
+	sys_close_range(5 + (unsigned)n, ~0u);
 }
 
 void
@@ -250,7 +247,7 @@ init_main(struct box *box)
 		box_fail(box, BOX_STEP_PIDNS);
 	setsid();
 	root_build(box);
-	raise_loopback(box);
+	net_setup(box);
 	if (sethostname("sandbox", 7) < 0)
 		box_fail(box, BOX_STEP_UTSNS);
 	close_all_but(box);

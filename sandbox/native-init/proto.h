@@ -12,9 +12,18 @@
 #define BOX_INSIDE_ID 1000	/* the one uid and gid that exist inside */
 #define BOX_BINDS_MAX 32
 
+/* Of every sandbox of one launcher. */
+enum box_network {
+	BOX_NETWORK_NONE,	/* loopback only */
+	BOX_NETWORK_FILTERED,	/* and listening sockets for the gateway's proxy */
+	BOX_NETWORK_END
+};
+#define BOX_PROXY_PORT 3128	/* of 127.0.0.1, and of ::1 where there is IPv6 */
+#define BOX_LISTENERS_MAX 2
+
 /* The channel of one sandbox: from its init, then to it. */
 enum box_frame {
-	BOX_READY = 64,		/* u32 landlock ABI, str limits, u64 x 7 namespaces | pidfd of init */
+	BOX_READY = 64,		/* u32 landlock ABI, str limits, u64 x 7 namespaces | pidfd of init[, listeners] */
 	BOX_FAILED,		/* u32 enum box_step, u32 errno, str detail */
 	BOX_STARTED,		/* u32 run, u32 pid inside | pidfd, status, giveback, out[, err] */
 	BOX_NOT_STARTED,	/* u32 run, u32 enum box_step, u32 errno */
@@ -68,6 +77,7 @@ struct box_status {
 	X(PROC, "mount a new /proc") \
 	X(PIVOT, "change the root") \
 	X(LOOPBACK, "raise the loopback interface") \
+	X(LISTEN, "listen for the network proxy") \
 	X(CAPS, "drop capabilities") \
 	X(SPARE, "prepare a command") \
 	X(MASK, "mask parts of /proc") \

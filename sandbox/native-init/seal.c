@@ -100,12 +100,13 @@ parse_native(struct seal *seal, const void *data, size_t len)
 	seal->tmp_max = wire_get_u64(&in);
 	seal->pids_max = wire_get_u32(&in);
 	seal->files_max = wire_get_u32(&in);
+	uint32_t network = wire_get_u32(&in);
 	parse_binds(seal, &in);
 	const void *filter = wire_get_bytes(&in, &filter_len);
 	/* Host uid 0 is never what a sandbox runs as. */
 	if (!wire_in_end(&in) || seal->uid == 0 || seal->gid == 0 ||
 	    !seal->state_dir || seal->state_dir[0] != '/' || !seal->image ||
-	    filter_len == 0 || filter_len % sizeof(struct sock_filter) ||
+	    network >= BOX_NETWORK_END || filter_len == 0 || filter_len % sizeof(struct sock_filter) ||
 	    stat(seal->state_dir, &st) < 0 || !S_ISDIR(st.st_mode))
 		return;
 	seal->state_dev = st.st_dev;
@@ -115,6 +116,7 @@ parse_native(struct seal *seal, const void *data, size_t len)
 		return;
 	memcpy(seal->seccomp, filter, filter_len);
 	seal->seccomp_len = filter_len;
+	seal->network = (enum box_network)network;
 	seal->native = true;
 }
 
