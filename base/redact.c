@@ -105,6 +105,9 @@ mask(struct buf *out, const char *text, size_t len, bool sentinel)
 		}
 		ok = buf_add(out, text + done, from - done) && ok;
 		ok = add_mask(out, text + from, to - from, sentinel) && ok;
+		/* what is edited by line numbers keeps its lines */
+		for (size_t k = from; sentinel && k < to; k++)
+			ok = (text[k] != '\n' || buf_add_char(out, '\n')) && ok;
 		i = done = to;
 	}
 	return buf_add(out, text + done, len - done) && ok;

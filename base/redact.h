@@ -21,7 +21,8 @@ bool redact_text(struct buf *out, const char *text, size_t len);
 /*
  * The same for text that may come back, such as a file that is shown and then
  * edited: each secret becomes a sentinel, «redacted:ghp_…», which nobody
- * writes by accident.  Of the secret at most its issuer's prefix is shown.
+ * writes by accident.  Of the secret at most its issuer's prefix is shown; its
+ * line feeds stay, so that line numbers do.
  */
 bool redact_sentinels(struct buf *out, const char *text, size_t len);
 /* Text holds a sentinel or a mask: written to a file it would destroy the

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "gateway/agent/prompt.h"
+#include "gateway/agent/seen.h"
 
 #define JOIN_MS 300			/* rules 1.9 */
 #define HOLD_MS 1000
@@ -48,6 +49,7 @@ session_free(struct session *s)
 	mem_free(s->key);
 	mem_free(s->scope);
 	mem_free(s->system);
+	seen_free(&s->seen);
 	mem_free(s);
 }
 
@@ -82,6 +84,7 @@ session_get(struct sessions *all, const char *key)
 	s = mem_alloc(sizeof(*s));
 	s->all = all;
 	s->key = mem_str(key);
+	s->seen = seen_new();
 	s->last_text = loop_now(all->env.loop) - KEEP_MS;
 	map_set(&all->map, key, s);
 	return s;
@@ -240,6 +243,7 @@ session_run(struct session *s, const struct run_claim *claim, msec_t hold_ms)
 		.run = { s->key, s->generation },
 		.origin = &s->origin,
 		.sandbox = { env->profile, s->scope, owner },
+		.seen = s->seen,
 	};
 	struct run_opts opts = {
 		.system = s->system,

@@ -17,6 +17,7 @@ struct session {
 	bool has_next;
 	struct tool_env env;
 	char *scope;
+	struct seen *seen;
 	char *system;			/* system prompt, stable for the run */
 	char session_id[64];
 	uint64_t generation;

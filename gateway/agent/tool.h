@@ -18,6 +18,7 @@
 struct gate;
 struct origin;
 struct sandboxes;
+struct seen;
 
 /* How far a call got: what a cancel must say about its effects. */
 enum tool_phase {
@@ -36,6 +37,8 @@ struct tool_env {
 	const struct origin *origin;
 	struct sandbox_key sandbox;
 	enum tool_phase *phase;		/* written by the tool, read by the run */
+	struct seen *seen;		/* of the session: files it has read */
+	bool nested;			/* a script's call: its row is the script's */
 };
 
 /* result: JSON text, borrowed. bad_input: the model must correct its call. */

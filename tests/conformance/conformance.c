@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tests/conformance/harness.h"
+#include "tests/conformance/tools.h"
 
-#define CASES_MAX 200
+#define CASES_MAX 300
 
 static struct CMUnitTest cases[CASES_MAX];
 static size_t ncases;
@@ -59,7 +59,8 @@ main(int argc, char **argv)
 	table_add();
 	env_add();
 	output_add_cases();
-	life_add();
+	files_add_cases();
+	life_add();	/* the last of these end the launcher */
 	return _cmocka_run_group_tests("conformance", cases, ncases, setup,
 	    teardown);
 }

@@ -158,6 +158,7 @@ cf_permit(const struct sandbox_key *key, const struct sandbox_cmd *cmd)
 	char *text = sandbox_key_text(key);
 	struct permit_terms terms = {
 		.command = cmd->command, .command_len = cmd->command_len,
+		.input = cmd->input, .input_len = cmd->input_len,
 		.sandbox = text, .workdir = cmd->workdir ? cmd->workdir : "",
 		.generation = cmd->generation,
 		.isolation = sandbox_props(cf.sb, key->owner).isolation,

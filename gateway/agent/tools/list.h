@@ -1,3 +1,5 @@
 /* Every tool that is built in: one line each, the only list. */
 TOOL(terminal)
 TOOL(process)
+TOOL(read_file)
+TOOL(write_file)

@@ -1,0 +1,248 @@
+/* The file tools, as the model calls them. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "tests/conformance/tools.h"
+
+static void
+a_file_is_written_and_read(void **state)
+{
+	(void)state;
+	tw_start();
+	tw_call("write_file", tw_args("path", "t1/a.txt", "content",
+	    "one\ntwo\nthree\n", NULL));
+	assert_int_equal(json_get_int(tw.result, "bytes_written", -1), 14);
+	assert_true(json_get_bool(tw.result, "dirs_created", false));
+	assert_string_equal(tw_str("resolved_path"), tw_path("t1/a.txt"));
+	assert_int_equal(tw.phase, TOOL_RUNNING);
+	assert_string_equal(tw_shell("cat t1/a.txt; stat -c %a t1/a.txt"),
+	    "one\ntwo\nthree\n644\n");
+	tw_call("read_file", tw_args("path", tw_path("t1/a.txt"), NULL));
+	assert_string_equal(tw_str("content"), "1|one\n2|two\n3|three\n");
+	assert_int_equal(json_get_int(tw.result, "total_lines", -1), 3);
+	assert_int_equal(json_get_int(tw.result, "file_size", -1), 14);
+	assert_false(json_get_bool(tw.result, "truncated", true));
+	assert_int_equal(tw.phase, TOOL_WAITING);
+	tw_stop();
+}
+
+static struct json *
+window(const char *path, int offset, int limit)
+{
+	return json_set_int(json_set_int(tw_args("path", path, NULL), "offset",
+	    offset), "limit", limit);
+}
+
+static void
+a_window_says_how_to_go_on(void **state)
+{
+	(void)state;
+	tw_start();
+	tw_shell("mkdir -p t2; seq 1 1000 > t2/n; printf 'x%.0s' $(seq 1 5000) "
+	    "> t2/wide");
+	tw_call("read_file", window("t2/n", 200, 2));
+	assert_string_equal(tw_str("content"), "200|200\n201|201\n");
+	assert_true(json_get_bool(tw.result, "truncated", false));
+	assert_non_null(strstr(tw_str("hint"), "offset=202"));
+	assert_non_null(strstr(tw_str("hint"), "of 1000"));
+	tw_call("read_file", window("t2/n", 5000, 2));
+	assert_non_null(strstr(tw_str("hint"), "only 1000 lines"));
+	tw_call("read_file", window("t2/wide", 1, 2));
+	assert_non_null(strstr(tw_str("content"), "[line cut: 5000 bytes]"));
+	assert_true(strlen(tw_str("content")) < 2100);
+	tw_shell("for i in $(seq 1 400); do printf '%0900d\\n' $i; done > t2/big");
+	tw_call("read_file", window("t2/big", 1, 400));
+	assert_non_null(strstr(tw_str("error"), "smaller limit"));
+	tw_stop();
+}
+
+static void
+what_is_not_text_is_not_shown(void **state)
+{
+	(void)state;
+	tw_start();
+	tw_shell("mkdir -p t3; mkfifo t3/fifo; head -c 100 /dev/zero > t3/z; "
+	    "echo hi > t3/p.png; echo hi > t3/report.txt; "
+	    "truncate -s 1T t3/sparse 2>/dev/null || : > t3/sparse");
+	tw_call("read_file", tw_args("path", "t3/fifo", NULL));
+	assert_non_null(strstr(tw_str("error"), "FIFO"));
+	tw_call("read_file", tw_args("path", "/dev/zero", NULL));
+	assert_non_null(strstr(tw_str("error"), "device"));
+	tw_call("read_file", tw_args("path", "t3/z", NULL));
+	assert_non_null(strstr(tw_str("error"), "binary"));
+	tw_call("read_file", tw_args("path", "t3/p.png", NULL));
+	assert_non_null(strstr(tw_str("error"), "picture"));
+	tw_call("read_file", tw_args("path", "t3", NULL));
+	assert_non_null(strstr(tw_str("error"), "directory"));
+	tw_call("read_file", tw_args("path", "t3/reprot.txt", NULL));
+	assert_non_null(strstr(tw_str("error"), "no file"));
+	assert_string_equal(json_str(json_at(json_get(tw.result,
+	    "similar_files"), 0)), tw_path("t3/report.txt"));
+	/* a huge sparse file ends, too */
+	tw_call("read_file", tw_args("path", "t3/sparse", NULL));
+	tw_call("write_file", tw_args("path", "t3/fifo", "content", "x", NULL));
+	assert_non_null(strstr(tw_str("error"), "FIFO"));
+	tw_call("write_file", tw_args("path", "t3", "content", "x", NULL));
+	assert_non_null(strstr(tw_str("error"), "directory"));
+	tw_stop();
+}
+
+static void
+mode_line_ends_and_mark_stay(void **state)
+{
+	(void)state;
+	tw_start();
+	tw_shell("mkdir -p t4; printf '\\357\\273\\277a\\r\\nb\\r\\n' > t4/w; "
+	    "chmod 750 t4/w; ln -s w t4/link");
+	tw_call("read_file", tw_args("path", "t4/w", NULL));
+	assert_string_equal(tw_str("content"), "1|a\n2|b\n");
+	tw_call("write_file", tw_args("path", "t4/link", "content",
+	    "c\nd\n", NULL));
+	assert_string_equal(tw_str("resolved_path"), tw_path("t4/w"));
+	assert_string_equal(tw_shell("od -An -c t4/w | tr -s ' '; "
+	    "stat -c '%a %F' t4/w; readlink t4/link; ls -A t4"),
+	    " 357 273 277 c \\r \\n d \\r \\n\n750 regular file\nw\nlink\nw\n");
+	tw_stop();
+}
+
+static void
+a_change_by_others_is_told(void **state)
+{
+	(void)state;
+	tw_start();
+	tw_shell("mkdir -p t5; echo one > t5/f");
+	tw_call("read_file", tw_args("path", "t5/f", NULL));
+	tw_shell("sleep 0.01; echo two > t5/f");
+	tw_call("write_file", tw_args("path", "t5/f", "content", "three\n",
+	    NULL));
+	assert_non_null(strstr(tw_str("_warning"), "changed since"));
+	tw_call("write_file", tw_args("path", "t5/f", "content", "four\n",
+	    NULL));
+	assert_string_equal(tw_str("_warning"), "");
+	assert_string_equal(tw_shell("cat t5/f"), "four\n");
+	tw_stop();
+}
+
+static void
+the_same_read_again_is_no_news(void **state)
+{
+	(void)state;
+	tw_start();
+	tw_shell("mkdir -p t6; echo one > t6/f");
+	tw_call("read_file", tw_args("path", "t6/f", NULL));
+	assert_string_equal(tw_str("content"), "1|one\n");
+	tw_call("read_file", tw_args("path", "t6/f", NULL));
+	assert_string_equal(tw_str("status"), "unchanged");
+	tw_call("read_file", tw_args("path", "t6/f", NULL));
+	tw_call("read_file", tw_args("path", "t6/f", NULL));
+	assert_non_null(strstr(tw_str("error"), "BLOCKED"));
+	tw_shell("echo two >> t6/f");
+	tw_call("read_file", tw_args("path", "t6/f", NULL));
+	assert_string_equal(tw_str("content"), "1|one\n2|two\n");
+	tw_stop();
+}
+
+#define TOKEN "ghp_" "0123456789abcdefghijklmnopqrstuvwxyzAB"
+
+static void
+secrets_are_not_shown_and_not_overwritten(void **state)
+{
+	(void)state;
+	tw_start();
+	tw_shell("mkdir -p t7; printf 'a=1\\ntoken: " TOKEN "\\nb=2\\n' > t7/c; "
+	    "{ echo x; echo '-----BEGIN RSA PRIVATE KEY-----'; "
+	    "for i in $(seq 1 30); do echo c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0; "
+	    "done; echo '-----END RSA PRIVATE KEY-----'; echo y; } > t7/key");
+	tw_call("read_file", tw_args("path", "t7/c", NULL));
+	assert_null(strstr(tw_str("content"), TOKEN));
+	assert_non_null(strstr(tw_str("content"), "2|token: \u00abredacted:"));
+	assert_non_null(strstr(tw_str("content"), "3|b=2"));
+	CLEANUP_FREE char *back = mem_str("a=2\ntoken: \u00abredacted:ghp_\u2026"
+	    "\u00bb\n");
+	tw_call("write_file", tw_args("path", "t7/c", "content", back, NULL));
+	assert_true(tw.bad_input);
+	assert_non_null(strstr(tw_str("error"), "mask"));
+	assert_non_null(strstr(tw_shell("cat t7/c"), "a=1"));
+	/* a window that begins inside the key */
+	tw_call("read_file", window("t7/key", 10, 50));
+	assert_null(strstr(tw_str("content"), "c2VjcmV0"));
+	assert_non_null(strstr(tw_str("content"), "34|y"));
+	tw_stop();
+}
+
+static void
+outside_a_sandbox_a_person_is_asked(void **state)
+{
+	bool isolated = cf.props.isolation & SANDBOX_NO_HOST_FILES;
+
+	(void)state;
+	tw_start();
+	tw.says_no = true;
+	tw_call("write_file", tw_args("path", "~/.bashrc", "content",
+	    "evil\n", NULL));
+	if (isolated) {
+		assert_int_equal(tw.prompts, 0);
+	} else {
+		assert_int_equal(tw.prompts, 1);
+		assert_non_null(strstr(tw.prompt, "this change of files"));
+		assert_non_null(strstr(tw.prompt, ".bashrc (5 bytes):\nevil"));
+		assert_string_equal(tw_str("status"), "blocked");
+		tw.says_no = false;
+		tw_call("write_file", tw_args("path", "~/.ssh/authorized_keys",
+		    "content", "key\n", NULL));
+		assert_non_null(strstr(tw_str("error"), "does not write there"));
+		tw_call("write_file", tw_args("path", "/etc/gatehouse-test",
+		    "content", "x\n", NULL));
+		assert_true(tw_str("error")[0] != '\0');
+	}
+	tw_shell("rm -f ~/.bashrc");
+	tw_stop();
+}
+
+static void
+a_name_can_be_anything_but_nothing(void **state)
+{
+	(void)state;
+	tw_start();
+	tw_shell("mkdir -p t9");
+	tw_call("write_file", tw_args("path", "t9/it's $(a) \"b\" -x",
+	    "content", "ok", NULL));
+	assert_int_equal(json_get_int(tw.result, "bytes_written", -1), 2);
+	assert_string_equal(tw_shell("cd t9; ls"), "it's $(a) \"b\" -x\n");
+	tw_call("read_file", tw_args("path", "", NULL));
+	assert_true(tw.bad_input);
+	tw_call("write_file", tw_args("path", "t9/n", "content",
+	    "1|one\n2|two\n", NULL));
+	assert_true(tw.bad_input);
+	assert_non_null(strstr(tw_str("error"), "line numbers"));
+	tw_stop();
+}
+
+void
+files_add_cases(void)
+{
+	cf_case("files a_file_is_written_and_read", a_file_is_written_and_read,
+	    NULL);
+	cf_case("files a_window_says_how_to_go_on", a_window_says_how_to_go_on,
+	    NULL);
+	cf_case("files what_is_not_text_is_not_shown",
+	    what_is_not_text_is_not_shown, NULL);
+	cf_case("files mode_line_ends_and_mark_stay",
+	    mode_line_ends_and_mark_stay, NULL);
+	cf_case("files a_change_by_others_is_told", a_change_by_others_is_told,
+	    NULL);
+	cf_case("files the_same_read_again_is_no_news",
+	    the_same_read_again_is_no_news, NULL);
+	cf_case("files secrets_are_not_shown_and_not_overwritten",
+	    secrets_are_not_shown_and_not_overwritten, NULL);
+	cf_case("files outside_a_sandbox_a_person_is_asked",
+	    outside_a_sandbox_a_person_is_asked, NULL);
+	cf_case("files a_name_can_be_anything_but_nothing",
+	    a_name_can_be_anything_but_nothing, NULL);
+}
