@@ -10,6 +10,8 @@ _gatehouse()
 	'config path '*) words=' --home --config --log-level --verbose --help' ;;
 	'config set '*) words=' --home --config --log-level --verbose --help' ;;
 	'approvals list '*) words=' --json --home --config --log-level --verbose --help' ;;
+	'approvals grants '*) words=' --json --home --config --log-level --verbose --help' ;;
+	'approvals revoke '*) words=' --home --config --log-level --verbose --help' ;;
 	'doctor '*) words=' --json --home --config --log-level --verbose --help' ;;
 	'gate check '*) words=' --backend --json --stdin --workspace --user-home --cwd --home --config --log-level --verbose --help' ;;
 	'sessions list '*) words=' --limit --json --home --config --log-level --verbose --help' ;;
@@ -25,7 +27,7 @@ _gatehouse()
 	'status '*) words=' --json --home --config --log-level --verbose --help' ;;
 	'version '*) words=' --home --config --log-level --verbose --help' ;;
 	'config ') words=' check path set' ;;
-	'approvals ') words=' list' ;;
+	'approvals ') words=' list grants revoke' ;;
 	'gate ') words=' check' ;;
 	'sessions ') words=' list show export search rename delete prune' ;;
 	'sandbox ') words=' list prune exec' ;;

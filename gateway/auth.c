@@ -144,3 +144,39 @@ auth_may_approve(const struct auth *auth, const char *const *approvers,
 		return true;
 	return strcmp(asked->user_id, who->user_id) == 0;
 }
+
+static bool
+has_any(const char *const *list)
+{
+	return list && *list;
+}
+
+bool
+auth_has_approver(const struct auth *auth, const char *const *approvers,
+    const struct origin *asked)
+{
+	const struct auth_rule *rule = find_rule(auth, asked->platform);
+
+	if (has_any(approvers) || !is_shared_id(asked))
+		return true;
+	return rule && (has_any(rule->admins) ||
+	    (asked->chat_type != CHAT_DM && has_any(rule->group_admins)));
+}
+
+bool
+auth_may_command(const struct auth *auth, const struct origin *who,
+    const char *command)
+{
+	static const char *const floor[] = { "start", "help", "whoami", "stop",
+		"deny", NULL };
+	const struct auth_rule *rule = find_rule(auth, who->platform);
+	bool group = who->chat_type != CHAT_DM;
+
+	if (!rule || !has_any(group ? rule->group_admins : rule->admins) ||
+	    list_has(group ? rule->group_admins : rule->admins, who->user_id) ||
+	    list_has(floor, command))
+		return true;
+	/* Without a list of its own a private chat has that of the groups. */
+	return list_has(!group && has_any(rule->user_commands) ?
+	    rule->user_commands : rule->group_user_commands, command);
+}

@@ -18,8 +18,11 @@ struct auth_rule {
 	const char *const *users;	/* ids; "*" = everybody; NULL-terminated */
 	const char *const *group_users;	/* ids that count in groups only */
 	const char *const *group_chats;	/* chat ids whose every member may talk */
-	const char *const *admins;	/* ids that may approve for anybody */
-	const char *const *group_admins;	/* the same, of what is asked in groups */
+	/* Ids that may approve for anybody; if there are any, everybody else may
+	 * use only these commands (and those that stop, refuse or help). */
+	const char *const *admins, *const *user_commands;
+	/* The same in groups. */
+	const char *const *group_admins, *const *group_user_commands;
 	bool allow_all;
 	bool require_mention;	/* in groups only what addresses the bot counts */
 };
@@ -47,5 +50,13 @@ bool auth_addressed(const struct auth *auth, const struct msg *msg);
  */
 bool auth_may_approve(const struct auth *auth, const char *const *approvers,
 	const struct origin *asked, const struct origin *who);
+
+/* Somebody can decide for this asker at all: not so where only he could and his
+ * id is shared. */
+bool auth_has_approver(const struct auth *auth, const char *const *approvers,
+	const struct origin *asked);
+/* May this person use this command (no slash) there? */
+bool auth_may_command(const struct auth *auth, const struct origin *who,
+	const char *command);
 
 #endif

@@ -105,8 +105,13 @@ const struct cli_command cli_commands[] = {
 	{ "config dump-docs", "yaml|env|man1|man5|defaults|backends|bash", 1, 1,
 	  "Print documentation made from the table of keys.", NULL,
 	  CLI_HIDDEN | CLI_STANDALONE, config_dump_docs_main },
-	{ "approvals list", "", 0, 0, "List what people were asked, newest first.",
-	  json_options, 0, approvals_list_main },
+	{ "approvals list", "", 0, 0, "List what was asked and decided, newest "
+	  "first.", json_options, 0, approvals_list_main },
+	{ "approvals grants", "", 0, 0, "List what is allowed beyond one command, "
+	  "of the running gatehouse.", json_options, 0, approvals_grants_main },
+	{ "approvals revoke", "[SESSION]", 0, 1, "Take back what is allowed beyond "
+	  "one command, of one session or of all.", NULL, 0,
+	  approvals_revoke_main },
 	{ "doctor", "", 0, 0, "Try what a start needs; say what is wrong and the cure.",
 	  json_options, CLI_NEEDS_HOME, doctor_main },
 	{ "gate check", "[--] [COMMAND...]", 0, 1000, "Show what the approval gate "

@@ -73,11 +73,12 @@ struct config {
 		bool enabled;
 		char *token, *base_url;
 		struct config_list allowed_users, group_allowed_users,
-			group_allowed_chats;
+			group_allowed_chats, admins, group_admins,
+			user_commands, group_user_commands;
 		bool allow_all_users, require_mention;
 	} telegram;
 	struct {
-		char *mode, *in_sandbox;
+		char *mode, *in_sandbox, *cron_mode;
 		msec_t timeout, gateway_timeout;
 		struct config_list deny, approvers;
 	} approvals;

@@ -101,7 +101,6 @@ static const struct config_known known[] = {
 	{ "logging.backup_count", NULL, NULL },
 	{ "network.force_ipv4", NULL, NULL },
 
-	{ "approvals.cron_mode", "deny", "there is no cron in this version" },
 	{ "approvals.single_query_mode", "deny", NULL },
 	{ "approvals.unattended_mode", "deny", NULL },
 	{ "approvals.smart_policy", NULL, NULL },
@@ -168,10 +167,6 @@ static const struct config_known known[] = {
 	  "the allow lists decide" },
 	{ "platforms.telegram.allowed_chats", "", NULL },
 	{ "platforms.telegram.ignored_threads", "", NULL },
-	{ "platforms.telegram.allow_admin_from", "", NULL },
-	{ "platforms.telegram.group_allow_admin_from", "", NULL },
-	{ "platforms.telegram.user_allowed_commands", "", NULL },
-	{ "platforms.telegram.group_user_allowed_commands", "", NULL },
 	{ "platforms.telegram.unauthorized_dm_behavior", NULL,
 	  "people who aren't on a list are ignored" },
 	{ "platforms.telegram.home_channel.*", NULL, NULL },

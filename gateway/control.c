@@ -250,6 +250,10 @@ is_wipe(const char *args)
 static char *
 act_command(const struct control_env *env, const struct control *c)
 {
+	const struct command_def *def = command_def(c->command);
+
+	if (def && !auth_may_command(env->auth, &c->origin, def->name))
+		return mem_printf("Only an admin may use /%s here.", def->name);
 	switch (c->command) {
 	case COMMAND_NONE:
 		break;

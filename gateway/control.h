@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+#include "gateway/auth.h"
 #include "gateway/command.h"
 #include "gateway/delivery.h"
 #include "gateway/gate/gate.h"
@@ -20,6 +21,7 @@ struct control_env {
 	struct sessions *sessions;
 	struct gate *gate;
 	struct delivery *delivery;
+	const struct auth *auth;
 };
 
 /* One control input, kept over the commit. */

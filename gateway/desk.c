@@ -178,6 +178,27 @@ status_start(void *arg, struct owner_call *call, const struct json *req)
 	owner_call_end(call, status, true);
 }
 
+/* {action: "grants"} or {action: "revoke", session (absent: all)}. */
+static void
+approvals_start(void *arg, struct owner_call *call, const struct json *req)
+{
+	struct gateway *gw = ((struct desk *)arg)->hub->gateway;
+	const char *action = json_get_str(req, "action", "");
+	struct json *res = json_object();
+	bool ok = gw != NULL;
+
+	if (!gw)
+		json_set_str(res, "error", "the gateway is still starting");
+	else if (strcmp(action, "grants") == 0)
+		json_set_take(res, "grants", gateway_grants(gw));
+	else if (strcmp(action, "revoke") == 0)
+		json_set_int(res, "revoked", gateway_revoke(gw,
+		    json_get_str(req, "session", NULL)));
+	else
+		ok = false;
+	owner_call_end(call, res, ok);
+}
+
 static void
 sessions_start(void *arg, struct owner_call *call, const struct json *req)
 {
@@ -214,6 +235,7 @@ prune_gone(void *arg, struct owner_call *call)
 }
 
 static const struct owner_handler handlers[] = {
+	{ "approvals", approvals_start, NULL, NULL },
 	{ "chat", chat_start, chat_input, chat_gone },
 	{ "prune", prune_start, NULL, prune_gone },
 	{ "sessions", sessions_start, NULL, sessions_gone },

@@ -1,6 +1,6 @@
 /*
- * What the owner serves on its control socket: `chat` (a console client) and
- * `status`.  One row a command in desk.c.
+ * What the owner serves on its control socket: `chat` (a console client),
+ * `status`, `sessions`, `approvals`.  One row a command in desk.c.
  */
 #ifndef GATEHOUSE_DESK_H
 #define GATEHOUSE_DESK_H

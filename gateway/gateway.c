@@ -94,7 +94,7 @@ make_parts(struct gateway *gw)
 	sandboxes_on_alarm(o->sandboxes, on_sandbox_alarm, gw);
 	struct intake_env ienv = {
 		.control = { o->loop, o->store, gw->sessions, gw->gate,
-		    gw->delivery },
+		    gw->delivery, &gw->auth },
 		.route = o->route, .auth = &gw->auth,
 		.arg = gw, .instance = gateway_instance,
 		.migrated = gateway_migrated,
@@ -356,6 +356,18 @@ gateway_status(struct gateway *gw)
 	json_set_int(res, "operations", (int64_t)op_live());
 	json_set_int(res, "log_lines_lost", (int64_t)log_dropped());
 	return res;
+}
+
+struct json *
+gateway_grants(struct gateway *gw)
+{
+	return gate_grants(gw->gate, NULL);
+}
+
+unsigned
+gateway_revoke(struct gateway *gw, const char *session_key)
+{
+	return gate_forget_grants(gw->gate, session_key);
 }
 
 bool

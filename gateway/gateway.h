@@ -79,6 +79,10 @@ char *gateway_greeting(struct gateway *gw);
 struct platform_instance *gateway_console(struct gateway *gw);
 /* {platforms: [{name, state, since, why}], runs: [...], ...} */
 struct json *gateway_status(struct gateway *gw);
+/* Session grants of the gate: what there is, and taking them back (NULL: all);
+ * returns how many there were. */
+struct json *gateway_grants(struct gateway *gw);
+unsigned gateway_revoke(struct gateway *gw, const char *session_key);
 /* Nothing under way and nothing waiting to be sent. */
 /* For what the operator asks about all of them; the gateway's. */
 struct sandboxes *gateway_sandboxes(struct gateway *gw);

@@ -109,6 +109,20 @@ gate_may_decide(void *arg, const struct origin *asked, const struct origin *who)
 	return auth_may_approve(&gw->auth, gw->opts.approvers, asked, who);
 }
 
+static bool
+gate_has_decider(void *arg, const struct origin *asked, const char **ret_note)
+{
+	struct gateway *gw = arg;
+
+	*ret_note = NULL;
+	if (gw->opts.approvers && *gw->opts.approvers)
+		*ret_note = "One of the named approvers must answer.";
+	else if (!auth_may_approve(&gw->auth, gw->opts.approvers, asked, asked))
+		*ret_note = "A named admin must answer; an id that several "
+		    "people share can't.";
+	return auth_has_approver(&gw->auth, gw->opts.approvers, asked);
+}
+
 static struct op *
 gate_keep(void *arg, const char *entry, gate_kept_cb *cb, void *cb_arg)
 {
@@ -122,7 +136,7 @@ gateway_gate_host(struct gateway *gw)
 {
 	return (struct gate_host){
 		.arg = gw, .prompt = gate_prompt, .settled = gate_settled,
-		.may_decide = gate_may_decide, .say = gate_say,
+		.may_decide = gate_may_decide, .has_decider = gate_has_decider, .say = gate_say,
 		.keep = gw->opts.keep ? gate_keep : NULL,
 	};
 }

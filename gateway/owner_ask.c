@@ -12,13 +12,23 @@ struct json *
 owner_ask(const struct home *home, const char *cmd, int timeout_ms,
 	struct err *err)
 {
+	return owner_request(home, json_set_str(json_object(), "cmd", cmd),
+		timeout_ms, err);
+}
+
+struct json *
+owner_request(const struct home *home, struct json *req, int timeout_ms,
+	struct err *err)
+{
 	struct owner_client *c = owner_connect(home, err);
 	struct json *frame = NULL;
 	int r;
 
-	if (!c)
+	if (!c) {
+		json_free(&req);
 		return NULL;
-	r = owner_client_send(c, json_set_str(json_object(), "cmd", cmd), err);
+	}
+	r = owner_client_send(c, req, err);
 	while (r == 0) {
 		r = owner_client_receive(c, timeout_ms, &frame, err);
 		if (r == 0)

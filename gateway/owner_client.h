@@ -34,6 +34,10 @@ int owner_client_receive(struct owner_client *client, int timeout_ms,
 struct json *owner_ask(const struct home *home, const char *cmd, int timeout_ms,
 	struct err *err);
 
+/* The same with a whole request, which it takes. */
+struct json *owner_request(const struct home *home, struct json *req,
+	int timeout_ms, struct err *err);
+
 /*
  * For whoever may be the owner or talk to one (chat): the lock's descriptor,
  * or -2 and *ret_client connected to the living owner, or -1.  Waits up to 3 s

@@ -117,6 +117,13 @@ make_platforms(struct parts *p)
 		    (const char *const *)cfg->telegram.group_allowed_users.items,
 		.group_chats =
 		    (const char *const *)cfg->telegram.group_allowed_chats.items,
+		.admins = (const char *const *)cfg->telegram.admins.items,
+		.group_admins =
+		    (const char *const *)cfg->telegram.group_admins.items,
+		.user_commands =
+		    (const char *const *)cfg->telegram.user_commands.items,
+		.group_user_commands =
+		    (const char *const *)cfg->telegram.group_user_commands.items,
 		.allow_all = p->people.allow_all,
 		.require_mention = cfg->telegram.require_mention,
 	};
@@ -215,6 +222,8 @@ parts_gateway_opts(struct parts *p, struct gateway_opts *ret_opts)
 			.ask_in_sandbox =
 			    strcmp(cfg->approvals.in_sandbox, "ask") == 0,
 			.off = strcmp(cfg->approvals.mode, "off") == 0,
+			.cron_approve =
+			    strcmp(cfg->approvals.cron_mode, "approve") == 0,
 			.deny = (const char *const *)cfg->approvals.deny.items,
 			.allow = (const char *const *)cfg->command_allowlist.items,
 			.state_dir = p->ctx->home.dir,

@@ -389,7 +389,7 @@ what_this_version_cannot_obey_stops_the_start(void **state)
 		"telegram: {dm_policy: open}\n",
 		"telegram: {allowed_chats: '-100'}\n",
 		"telegram: {enabled: true}\n",
-		"approvals: {cron_mode: approve}\n",
+		"approvals: {single_query_mode: approve}\n",
 		"telegram: {token: nonsense}\n",
 		"model: {provider: custom}\n",
 		"model: {provider: openai}\n",

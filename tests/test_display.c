@@ -10,7 +10,8 @@
 #include "base/mem.h"
 #include "gateway/gate/display.h"
 
-static const struct gate_display asked = { "abcd1234", 300000, "because", 3 };
+static const struct gate_display asked = { "abcd1234", 300000,
+	"because", 3, NULL };
 
 static char *
 shown(const char *command, size_t len)

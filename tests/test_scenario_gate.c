@@ -221,6 +221,34 @@ nobody_else_decides(void **state)
 	world_done(&w);
 }
 
+/* Named approvers decide, from wherever they are; the asker doesn't then. */
+static void
+named_approvers_decide_instead_of_the_asker(void **state)
+{
+	static const char *const named[] = { "telegram:1001", "fake:1002", NULL };
+	struct world w;
+
+	(void)state;
+	world_init(&w, 50);
+	fake_sandbox.isolated = false;
+	w.opts.approvers = named;
+	world_boot(&w);
+	fake_model_script(w.model, &(struct fake_answer){ .call = "rm -r gone" });
+	fake_say_in(w.platform, "1001", "-5", "please");
+	world_pass(&w, 1000);
+	assert_true(fake_saw(w.platform, "-5", "named approvers"));
+	CLEANUP_FREE char *yes = press_data(&w, "once");
+
+	fake_press_in(w.platform, "1001", "-5", yes);
+	fake_press_in(w.platform, "1003", "-5", yes);
+	world_pass(&w, 1000);
+	assert_int_equal(fake_sandbox_ran("rm -r gone"), 0);
+	fake_press_in(w.platform, "1002", "-5", yes);
+	assert_true(world_settle(&w, 5000));
+	assert_int_equal(fake_sandbox_ran("rm -r gone"), 1);
+	world_done(&w);
+}
+
 static void
 a_prompt_that_cannot_be_delivered_is_a_denial_with_its_cause(void **state)
 {
@@ -320,6 +348,7 @@ main(void)
 		cmocka_unit_test(a_question_expires_also_while_the_machine_sleeps),
 		cmocka_unit_test(a_new_message_withdraws_the_question),
 		cmocka_unit_test(nobody_else_decides),
+		cmocka_unit_test(named_approvers_decide_instead_of_the_asker),
 		cmocka_unit_test(
 		    a_prompt_that_cannot_be_delivered_is_a_denial_with_its_cause),
 		cmocka_unit_test(an_open_question_is_expired_by_a_restart),

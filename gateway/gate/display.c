@@ -70,6 +70,8 @@ gate_display(const struct gate_req *req, const struct gate_display *show)
 	if (show->offers & GATE_OFFER(GATE_ANSWER_SESSION))
 		buf_add_str(&b, "\"Session\" also allows what you will be asked "
 		    "here for the same reasons.\n");
+	if (show->note)
+		buf_printf(&b, "%s\n", show->note);
 	buf_printf(&b, "No answer within %lld s means no. /approve %s or /deny %s",
 	    (long long)(show->timeout_ms / 1000), show->id, show->id);
 	if (b.over || utf8_units16(b.data, b.len) > DISPLAY_UNITS_MAX) {

@@ -17,6 +17,7 @@ struct gate_display {
 	msec_t timeout_ms;
 	const char *why;
 	unsigned offers;
+	const char *note;	/* who must answer; NULL: whoever asked */
 };
 
 /* What is asked about, in full: the command, or the text that stands for it. */

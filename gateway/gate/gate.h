@@ -75,6 +75,10 @@ struct gate_host {
 	/* May this person decide for that asker? */
 	bool (*may_decide)(void *arg, const struct origin *asked,
 		const struct origin *who);
+	/* Is there anybody who may?  *ret_note: a sentence for the prompt about
+	 * who must answer, or NULL. */
+	bool (*has_decider)(void *arg, const struct origin *asked,
+		const char **ret_note);
 	/* Writes an entry of command_allowlist; the op contract holds. NULL:
 	 * "always" is not offered. */
 	struct op *(*keep)(void *arg, const char *entry, gate_kept_cb *cb,
@@ -169,7 +173,7 @@ struct json *gate_open_in_chat(struct gate *gate, const struct origin *at);
 
 /* Session grants (grants.h); NULL: all. */
 struct json *gate_grants(struct gate *gate, const char *session_key);
-/* /new, and revoking: how many there were. */
+/* /new, and revoking (NULL: everywhere): how many there were. */
 unsigned gate_forget_grants(struct gate *gate, const char *session_key);
 /*
  * /yolo: nothing of this session and asker is asked about any more, until said

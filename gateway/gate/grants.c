@@ -106,7 +106,7 @@ grants_forget(struct grants *g, const char *session_key, const char *asker,
 
 	for (h = TAILQ_FIRST(&g->list); h; h = next) {
 		next = TAILQ_NEXT(h, link);
-		if (strcmp(h->session_key, session_key) != 0 ||
+		if ((session_key && strcmp(h->session_key, session_key) != 0) ||
 		    (asker && strcmp(h->asker, asker) != 0) ||
 		    (rule && strcmp(h->rule, rule) != 0))
 			continue;

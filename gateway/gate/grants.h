@@ -32,7 +32,7 @@ void grants_add(struct grants *g, const struct grant *grant);
 /* Is this rule covered now (boottime)?  GRANT_ALL covers every rule. */
 bool grants_cover(struct grants *g, const char *session_key,
 	const char *asker, const char *rule, msec_t now);
-/* asker and rule may be NULL: all of them.  How many there were. */
+/* Each may be NULL: all of them.  How many there were. */
 unsigned grants_forget(struct grants *g, const char *session_key,
 	const char *asker, const char *rule);
 /* [{session_key, asker, rule, by, left_ms (absent: no end)}]; NULL: all. */

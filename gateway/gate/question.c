@@ -208,13 +208,20 @@ question_show(struct question *q)
 {
 	struct gate *gate = q->gate;
 	struct request *r = TAILQ_FIRST(&q->requests);
+	const char *note = NULL;
+	bool any = gate->host.has_decider(gate->host.arg, &r->asker, &note);
 	const struct gate_display show = { q->id, gate->opts.timeout_ms,
-		r->judged.why, q->offers };
+		r->judged.why, q->offers, note };
 	CLEANUP_FREE char *text = gate_display(&r->req, &show);
 	const struct gate_prompt prompt = { &r->req.run, &r->asker, q->id, text,
 		q->offers };
 
-	if (!text)
+	if (!any)
+		question_settle(q, GATE_UNREACHABLE, "unreachable", "",
+		    "nobody may approve this: it was asked under an id that "
+		    "several people share, and no approver is named "
+		    "(approvals.approvers)");
+	else if (!text)
 		question_settle(q, GATE_UNREACHABLE, "unreachable", "",
 		    "the command is too long to be shown whole to the person who "
 		    "decides; write it to a file in pieces or make it shorter");
