@@ -103,6 +103,7 @@ on_ready(void *arg)
 	parts_gateway_opts(&chat->parts, &opts);
 	hub_gateway_opts(&chat->hub, &opts);
 	opts.arg = chat;
+	opts.one_shot = chat->text != NULL;
 	opts.on_dead = on_dead;
 	opts.on_up = on_up;
 	chat->parts.gateway = gateway_start(&opts);

@@ -86,6 +86,7 @@ struct config {
 	bool group_sessions_per_user, thread_sessions_per_user;
 	struct {
 		char *busy_input_mode, *telegram_streaming;
+		char *background_process_notifications;
 	} display;
 	struct {
 		bool enabled;

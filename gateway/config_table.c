@@ -181,6 +181,11 @@ const struct config_key config_keys[] = {
 	  "interrupt", 0, 0, "interrupt|queue", "HERMES_GATEWAY_BUSY_INPUT_MODE", 0,
 	  "What a new message does to a run under way." },
 
+	{ "display.background_process_notifications", NULL, CONFIG_ENUM,
+	  AT(display.background_process_notifications), "all", 0, 0,
+	  "all|result|error|off", "HERMES_BACKGROUND_NOTIFICATIONS", 0,
+	  "What you are told of background processes besides the model's own "
+	  "words: their ends and watched lines, ends, failures, nothing." },
 	{ "display.platforms.telegram.streaming", NULL, CONFIG_ENUM,
 	  AT(display.telegram_streaming), "auto", 0, 0, "auto|true|false", NULL, 0,
 	  "Shows answers on Telegram while they come; auto: as streaming.enabled "

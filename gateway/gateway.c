@@ -69,6 +69,14 @@ on_sandbox_alarm(void *arg, const char *key_text, const char *text)
 }
 
 static void
+on_process(void *arg, const struct process_event *event)
+{
+	struct gateway *gw = arg;
+
+	notices_event(gw->notices, event);
+}
+
+static void
 make_parts(struct gateway *gw)
 {
 	const struct gateway_opts *o = &gw->opts;
@@ -80,10 +88,14 @@ make_parts(struct gateway *gw)
 	gw->delivery = delivery_new(o->loop, o->store, &o->delivery,
 	    &delivery_host);
 	gw->prompts = prompts_new(gw->delivery);
+	struct notices_env nenv = { o->loop, o->store, gw->delivery, o->notices };
+
+	gw->notices = notices_new(&nenv);
 	struct session_env senv = {
 		.loop = o->loop, .store = o->store, .model = o->model,
 		.gate = gw->gate, .sandboxes = o->sandboxes,
-		.delivery = gw->delivery, .profile = o->route.profile,
+		.delivery = gw->delivery, .notices = gw->notices,
+		.one_shot = o->one_shot, .profile = o->route.profile,
 		.scope = o->scope, .persona = o->persona, .busy = o->busy,
 		.max_turns = o->max_turns, .max_tokens = o->max_tokens,
 		.arg = gw, .instance = gateway_instance,
@@ -92,6 +104,7 @@ make_parts(struct gateway *gw)
 
 	gw->sessions = sessions_new(&senv);
 	sandboxes_on_alarm(o->sandboxes, on_sandbox_alarm, gw);
+	sandboxes_on_process(o->sandboxes, on_process, gw);
 	struct intake_env ienv = {
 		.control = { o->loop, o->store, gw->sessions, gw->gate,
 		    gw->delivery, &gw->auth },
@@ -153,6 +166,7 @@ on_reports_done(void *arg)
 
 	recover_free(&gw->recover);
 	gateway_enter(gw, GATEWAY_UP);
+	notices_attach(gw->notices, gw->sessions);
 	for (size_t i = 0; i < gw->nserved; i++)
 		start_platform(&gw->served[i]);
 	delivery_kick_all(gw->delivery);
@@ -254,6 +268,8 @@ gateway_close(struct gateway *gw)
 	op_cancel(&gw->waiting);
 	recover_free(&gw->recover);
 	intake_free(&gw->intake);
+	sandboxes_on_process(gw->opts.sandboxes, NULL, NULL);
+	notices_stop(gw->notices);
 	sessions_abandon(gw->sessions);
 	prompts_free(&gw->prompts);
 	delivery_free(&gw->delivery);
@@ -285,6 +301,7 @@ gateway_free(struct gateway **gwp)
 	REQUIRE(gw->step == GATEWAY_STOPPED);
 	sandboxes_on_alarm(gw->opts.sandboxes, NULL, NULL);
 	sessions_free(&gw->sessions);
+	notices_free(&gw->notices);
 	gate_free(&gw->gate);
 	auth_done(&gw->auth);
 	for (size_t i = 0; i < gw->nserved; i++)
@@ -408,5 +425,6 @@ gateway_idle(const struct gateway *gw)
 {
 	return gw->step == GATEWAY_UP && !gw->recover &&
 	    sessions_running(gw->sessions) == 0 &&
-	    intake_open(gw->intake) == 0 && delivery_busy(gw->delivery) == 0;
+	    intake_open(gw->intake) == 0 && !notices_busy(gw->notices) &&
+	    delivery_busy(gw->delivery) == 0;
 }

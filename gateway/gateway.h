@@ -13,6 +13,7 @@
 #include "gateway/auth.h"
 #include "gateway/delivery.h"
 #include "gateway/gate/gate.h"
+#include "gateway/notices.h"
 #include "gateway/route.h"
 #include "gateway/session.h"
 
@@ -49,6 +50,8 @@ struct gateway_opts {
 	struct delivery_opts delivery;
 	enum busy_mode busy;
 	enum sandbox_scope scope;
+	enum notices_show notices;
+	bool one_shot;			/* ends with its first answer */
 	const char *persona;
 	unsigned max_turns;
 	int64_t max_tokens;

@@ -30,6 +30,7 @@ struct gateway {
 	struct delivery *delivery;
 	struct prompts *prompts;
 	struct sessions *sessions;
+	struct notices *notices;
 	struct intake *intake;
 	struct platform_host host;
 	struct served *served;

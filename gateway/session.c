@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "gateway/agent/prompt.h"
 #include "gateway/agent/seen.h"
+#include "gateway/notices.h"
 
 #define JOIN_MS 300			/* rules 1.9 */
 #define HOLD_MS 1000
@@ -19,6 +20,7 @@
 #define CANCELLED_MAX 3
 #define RETRY_CLAIM_MS 10000
 #define KEEP_MS 600000			/* how long burst counters are remembered */
+#define KEEP_WOKEN_MS (24 * 3600 * 1000)
 
 static void on_run_done(void *arg, const struct run_result *res);
 static void on_claimed(void *arg, const struct accept_result *res,
@@ -208,6 +210,17 @@ session_owner(const char *platform)
 	    SANDBOX_MESSAGING;
 }
 
+/* Nothing can be told there once the answer is out. */
+static bool
+is_stateless(const struct session *s)
+{
+	const struct platform *platform;
+
+	s->all->env.instance(s->all->env.arg, s->origin.platform, &platform);
+	return s->all->env.one_shot ||
+	    (platform && platform->flags & PLATFORM_STATELESS);
+}
+
 static void
 session_run(struct session *s, const struct run_claim *claim, msec_t hold_ms)
 {
@@ -244,6 +257,9 @@ session_run(struct session *s, const struct run_claim *claim, msec_t hold_ms)
 		.origin = &s->origin,
 		.sandbox = { env->profile, s->scope, owner },
 		.seen = s->seen,
+		.notices = env->notices,
+		.depth = s->wake_depth,
+		.stateless = is_stateless(s),
 	};
 	struct run_opts opts = {
 		.system = s->system,
@@ -252,6 +268,8 @@ session_run(struct session *s, const struct run_claim *claim, msec_t hold_ms)
 		.max_tokens = env->max_tokens,
 	};
 
+	s->woken += s->wake_depth > 0;
+	s->wake_depth = 0;
 	s->all->running++;
 	session_show_start(s);
 	s->run = run_start(&s->env, env->model, &opts, &host);
@@ -282,8 +300,12 @@ session_accepted(struct sessions *all, const char *key,
 		session_settle(s);
 		return;
 	}
+	if (!plan->news) {
+		s->woken = s->wake_depth = 0;
+		s->told_enough = false;
+	}
 	if (!claim->claimed) {
-		if (!plan->run && claim->set_size > 0) {
+		if (!plan->run && claim->set_size > 0 && !plan->silent) {
 			s->queued = true;
 			s->hold_ms = plan->hold_ms;
 			origin_set(&s->next, &s->has_next, origin);
@@ -411,6 +433,15 @@ on_claimed(void *arg, const struct accept_result *res, const struct err *err)
 	s->hold_ms = 0;
 }
 
+static void
+session_rest(struct session *s)
+{
+	/* A count that ends with our memory would bound nothing. */
+	s->timer = loop_after(s->all->env.loop, s->woken ? KEEP_WOKEN_MS :
+	    KEEP_MS, "session forget", on_forget, s);
+	notices_rested(s->all->env.notices, s->key);
+}
+
 void
 session_settle(struct session *s)
 {
@@ -425,6 +456,5 @@ session_settle(struct session *s)
 	else if (more)
 		session_claim(s);
 	else
-		s->timer = loop_after(s->all->env.loop, KEEP_MS,
-		    "session forget", on_forget, s);
+		session_rest(s);
 }

@@ -33,6 +33,8 @@ struct session_env {
 	struct gate *gate;
 	struct sandboxes *sandboxes;
 	struct delivery *delivery;
+	struct notices *notices;	/* may be NULL */
+	bool one_shot;			/* nobody is there after the answer */
 	const char *profile;
 	enum sandbox_scope scope;
 	const char *persona;		/* extra system prompt or NULL */
@@ -61,6 +63,8 @@ struct session_plan {
 	msec_t hold_ms;
 	bool glue;		/* the newest text goes on a long paste: no separator */
 	bool say_queued;	/* tell the person, once, that it waits */
+	bool news;		/* no person's words: session_news.h */
+	bool silent;		/* news that start no run */
 };
 /* Takes the slot: each plan is followed by exactly one accepted or failed. */
 struct session_plan session_plan(struct sessions *s, const char *key,

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "gateway/gate/grants.h"
+#include "gateway/notices.h"
 
 #define MOVED_MAX 1024		/* chats that got new ids since the start */
 
@@ -96,6 +97,7 @@ session_reset(struct sessions *all, const char *key, const struct origin *from,
 	s->cancelled = 0;
 	store_reset(all->env.store, s->key, loop_wall(all->env.loop), NULL,
 	    NULL);
+	notices_forget(all->env.notices, s->key);
 	char *say = reset_sandbox(s, from, wipe);
 	gate_forget_grants(all->env.gate, s->key);
 	session_settle(s);

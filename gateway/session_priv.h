@@ -32,6 +32,9 @@ struct session {
 	msec_t last_text;		/* loop time of the last message */
 	bool last_long;			/* so long that a client may have cut it */
 	msec_t hold_ms;			/* of the words that wait */
+	unsigned wake_depth;		/* of the news that wait */
+	unsigned woken;			/* runs since a person's last words */
+	bool told_enough;
 	struct op *claiming;
 	struct timer *timer;		/* claim again, or forget */
 	struct typing typing;

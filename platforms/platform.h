@@ -134,7 +134,8 @@ struct platform_env {
 };
 
 enum { PLATFORM_CAN_EDIT = 1, PLATFORM_CAN_TYPING = 2, PLATFORM_CAN_BUTTONS = 4,
-	PLATFORM_CAN_NONCE = 8 };
+	PLATFORM_CAN_NONCE = 8,
+	PLATFORM_STATELESS = 16,	/* answers a request; nothing can follow */ };
 
 struct platform_instance;
 

@@ -85,6 +85,7 @@ struct spawn_req {
 	const char *const *env;	/* "NAME=value", the complete environment */
 	const void *input;	/* NULL: /dev/null */
 	size_t input_len;
+	bool feed;		/* stdin stays open for write(); no input then */
 	bool split;		/* stderr apart */
 	bool keep_children;	/* background: children outlive the shell */
 	const struct proc_events *events;
@@ -117,6 +118,15 @@ struct backend {
 	void (*kill)(struct proc *proc);	/* whole tree; result by dead() */
 	/* Foreground shell: stop reading more output until resumed. */
 	void (*flow)(struct proc *proc, bool reading);
+	/*
+	 * Of a proc that was spawned with feed and has started: bytes for its
+	 * standard input, and its end.  write() never blocks: all is taken or
+	 * nothing, -1 with the reason (feed.h does it for descriptors).  Both
+	 * are NULL where a backend can't; feed is never asked for then.
+	 */
+	int (*write)(struct proc *proc, const void *data, size_t len,
+		struct err *err);
+	void (*close_input)(struct proc *proc);
 };
 
 /* NULL: no such backend is built in. */

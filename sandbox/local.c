@@ -291,4 +291,6 @@ const struct backend backend_local = {
 	.spawn = local_spawn,
 	.kill = local_kill,
 	.flow = local_flow,
+	.write = local_write,
+	.close_input = local_close_input,
 };

@@ -20,5 +20,7 @@ struct proc *local_spawn(struct box *box, const struct spawn_req *req,
 	struct err *err);
 void local_kill(struct proc *proc);
 void local_flow(struct proc *proc, bool reading);
+int local_write(struct proc *proc, const void *data, size_t len, struct err *err);
+void local_close_input(struct proc *proc);
 
 #endif

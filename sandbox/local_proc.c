@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/child.h"
 #include "base/mem.h"
+#include "sandbox/feed.h"
 #include "sandbox/local_priv.h"
 
 #define CHUNK 65536
@@ -27,6 +28,7 @@ struct proc {
 	const struct proc_events *events;
 	void *arg;
 	struct pipe pipes[3];
+	struct feed feed;	/* of its standard input */
 	struct buf given;
 };
 
@@ -112,6 +114,7 @@ on_dead(void *arg, const struct err *err)
 		pipe_close(&proc->pipes[i]);
 	}
 	buf_done(&proc->given);
+	feed_done(&proc->feed);
 	mem_free(proc);
 	events->dead(events_arg, err);
 }
@@ -141,14 +144,17 @@ memory_file(const char *name, const void *data, size_t len)
 	return fd;
 }
 
+#define FEED_END 3	/* of ends[]: what is written to */
+
 /* fds: what the child gets as 0 to 4; ends[]: what stays ours. */
 static int
-make_fds(const struct spawn_req *req, int fds[5], int ends[3])
+make_fds(const struct spawn_req *req, int fds[5], int ends[4])
 {
+	int pair[2];
+
 	for (int i = 0; i < 5; i++)
 		fds[i] = -1;
 	for (int i = 0; i < 3; i++) {
-		int pair[2];
 		ends[i] = -1;
 		if (i == 1 && !req->split)
 			continue;
@@ -161,6 +167,12 @@ make_fds(const struct spawn_req *req, int fds[5], int ends[3])
 	}
 	if (!req->split)
 		fds[2] = fds[1];
+	if (req->feed) {
+		if (pipe2(pair, O_CLOEXEC) < 0)
+			return -1;
+		fds[0] = pair[0];
+		ends[FEED_END] = pair[1];
+	}
 	if (req->input)
 		fds[0] = memory_file("stdin", req->input, req->input_len);
 	fds[4] = memory_file("command", req->script, req->script_len);
@@ -183,7 +195,7 @@ local_spawn(struct box *box, const struct spawn_req *req, struct err *err)
 	struct backend_inst *inst = box->inst;
 	const char *bash[] = { SHELL_ARGV };
 	static const char *const plain[] = { "/bin/sh", "/dev/fd/4", NULL };
-	int fds[5], ends[3] = { -1, -1, -1 };
+	int fds[5], ends[4] = { -1, -1, -1, -1 };
 	struct child_spec spec = {
 		.argv = inst->bash ? bash : plain, .env = req->env, .cwd = "/",
 		.fds = fds, .nfds = 5, .user = inst->as,
@@ -198,7 +210,7 @@ local_spawn(struct box *box, const struct spawn_req *req, struct err *err)
 		proc->child = child_spawn(inst->launcher, &spec, &events, proc, err);
 	close_fds(fds, 5, req->split);
 	if (!proc->child) {
-		close_fds(ends, 3, true);
+		close_fds(ends, 4, true);
 		mem_free(proc);
 		return NULL;
 	}
@@ -206,6 +218,9 @@ local_spawn(struct box *box, const struct spawn_req *req, struct err *err)
 	proc->events = req->events;
 	proc->arg = req->arg;
 	buf_init(&proc->given, GIVEBACK_MAX);
+	feed_init(&proc->feed, inst->loop);
+	if (ends[FEED_END] >= 0)
+		feed_open(&proc->feed, ends[FEED_END]);
 	for (int i = 0; i < 3; i++) {
 		struct pipe *p = &proc->pipes[i];
 		*p = (struct pipe){ .proc = proc, .fd = ends[i], .number = i + 1 };
@@ -227,4 +242,16 @@ local_flow(struct proc *proc, bool reading)
 			loop_watch_set(proc->pipes[i].watch,
 			    reading ? LOOP_READ : 0);
 	}
+}
+
+int
+local_write(struct proc *proc, const void *data, size_t len, struct err *err)
+{
+	return feed_write(&proc->feed, data, len, err);
+}
+
+void
+local_close_input(struct proc *proc)
+{
+	feed_end(&proc->feed);
 }

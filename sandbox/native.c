@@ -453,4 +453,6 @@ const struct backend backend_native = {
 	.spawn = native_spawn,
 	.kill = native_kill,
 	.flow = native_flow,
+	.write = native_write,
+	.close_input = native_close_input,
 };

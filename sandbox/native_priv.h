@@ -55,6 +55,8 @@ struct proc *native_spawn(struct box *box, const struct spawn_req *req,
 	struct err *err);
 void native_kill(struct proc *proc);
 void native_flow(struct proc *proc, bool reading);
+int native_write(struct proc *proc, const void *data, size_t len, struct err *err);
+void native_close_input(struct proc *proc);
 void native_proc_frame(struct box *box, unsigned type, struct wire_in *in,
 	const int *fds, size_t nfds);	/* takes fds */
 /* The box died: procs that never got a pidfd of their own are dead, too. */

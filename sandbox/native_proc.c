@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "sandbox/feed.h"
 #include "sandbox/native_priv.h"
 
 #define READ_CHUNK 65536
@@ -31,12 +32,13 @@ struct proc {
 	uint32_t id;
 	const struct proc_events *events;
 	void *arg;
-	bool split;
+	bool split, feeds;
 	bool started, exited;
 	bool reading;
 	int pidfd;
 	struct watch *watch;
 	struct pipe status, giveback, out[2];
+	struct feed feed;	/* of its standard input */
 	struct buf given;
 	struct err failure;	/* why the shell did not start */
 };
@@ -176,6 +178,7 @@ proc_free(struct proc *proc)
 	pipe_close(&proc->giveback);
 	pipe_close(&proc->out[0]);
 	pipe_close(&proc->out[1]);
+	feed_done(&proc->feed);
 	buf_done(&proc->given);
 	mem_free(proc);
 }
@@ -236,7 +239,8 @@ proc_started(struct proc *proc, struct wire_in *in, const int *fds, size_t nfds)
 {
 	int pid = (int)wire_get_u32(in);
 
-	if (!wire_in_end(in) || nfds != 4u + proc->split || proc->pidfd >= 0 ||
+	if (!wire_in_end(in) || proc->pidfd >= 0 ||
+	    nfds != 4u + proc->split + proc->feeds ||
 	    !all_pipes(fds + 1, nfds - 1)) {
 		for (size_t i = 0; i < nfds; i++)
 			close(fds[i]);
@@ -254,6 +258,8 @@ proc_started(struct proc *proc, struct wire_in *in, const int *fds, size_t nfds)
 	if (proc->split)
 		pipe_open(proc, &proc->out[1], fds[4], "native stderr", on_stderr,
 			proc->reading);
+	if (proc->feeds)
+		feed_open(&proc->feed, fds[nfds - 1]);
 	proc->events->started(proc->arg, pid);
 }
 
@@ -404,7 +410,8 @@ send_run(struct box *box, uint32_t id, const struct spawn_req *req,
 	wire_out_init(&out, BOX_RUN);
 	wire_put_u32(&out, id);
 	wire_put_u32(&out, (req->keep_children ? BOX_RUN_KEEP : 0u) |
-		(req->split ? BOX_RUN_SPLIT : 0u) | (input ? BOX_RUN_STDIN : 0u));
+		(req->split ? BOX_RUN_SPLIT : 0u) | (input ? BOX_RUN_STDIN : 0u) |
+		(req->feed ? BOX_RUN_FEED : 0u));
 	wire_put_strv(&out, req->env);
 	if (chan_send(box->chan, &out, fds, nfds, true) < 0)
 		return errno == EMSGSIZE ?
@@ -429,6 +436,8 @@ native_spawn(struct box *box, const struct spawn_req *req, struct err *err)
 	proc->events = req->events;
 	proc->arg = req->arg;
 	proc->split = req->split;
+	proc->feeds = req->feed;
+	feed_init(&proc->feed, box->inst->loop);
 	proc->reading = true;
 	proc->pidfd = proc->status.fd = proc->giveback.fd = -1;
 	proc->out[0].fd = proc->out[1].fd = -1;
@@ -465,4 +474,16 @@ native_flow(struct proc *proc, bool reading)
 	for (int i = 0; i < 2; i++)
 		if (proc->out[i].watch)
 			loop_watch_set(proc->out[i].watch, reading ? LOOP_READ : 0);
+}
+
+int
+native_write(struct proc *proc, const void *data, size_t len, struct err *err)
+{
+	return feed_write(&proc->feed, data, len, err);
+}
+
+void
+native_close_input(struct proc *proc)
+{
+	feed_end(&proc->feed);
 }

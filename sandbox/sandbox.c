@@ -123,6 +123,7 @@ sandboxes_free(struct sandboxes **sbp)
 	map_done(&sb->ledger_ids);
 	op_cancel(&sb->ledger);
 	loop_cancel(&sb->guard);
+	loop_cancel(&sb->silence);
 	/* With a box open its backend stays: the process is ending anyway. */
 	for (size_t i = 0; i < ARRAY_LEN(sb->slots) && !alive; i++)
 		slot_stop(&sb->slots[i]);
@@ -352,4 +353,11 @@ sandboxes_on_alarm(struct sandboxes *sb, sandbox_alarm_cb *cb, void *arg)
 {
 	sb->alarm = cb;
 	sb->alarm_arg = arg;
+}
+
+void
+sandboxes_on_process(struct sandboxes *sb, process_event_cb *cb, void *arg)
+{
+	sb->on_process = cb;
+	sb->on_process_arg = arg;
 }

@@ -111,6 +111,9 @@ struct sandbox_cmd {
 	size_t input_len;
 	uint64_t generation;	/* of the run that owns it */
 	bool background;	/* belongs to the sandbox, not to the run */
+	bool notify;		/* background: shown in its entry, no more */
+	/* background: lines with one of these are told (lookout.h); NULL none */
+	const char *const *watch;
 	bool split;		/* keep stderr apart in on_output (no order kept) */
 	/*
 	 * A tool's own command: its output goes to on_output only (raw bytes),
@@ -175,6 +178,28 @@ struct offload *sandboxes_offload(struct sandboxes *sb);
 
 /* Dying trees and quarantined sandboxes, for status: [{sandbox, since, why}]. */
 struct json *sandboxes_status(struct sandboxes *sb);
+
+/* What a background process lets know. Text is cleaned, masked, bounded. */
+enum process_event_kind {
+	PROCESS_ENDED,		/* once, unless procs_kill() or who owns it ended it */
+	PROCESS_MATCHED,	/* output: the lines */
+	PROCESS_WATCH_OFF,	/* the same, and it is not watched any longer */
+	PROCESS_WATCH_TRIPPED,	/* all watching is silent for 30 s */
+	PROCESS_WATCH_RELEASED,
+};
+struct process_event {
+	enum process_event_kind kind;
+	const char *id;		/* as sandbox_result.process_id */
+	const char *command;	/* its start */
+	const char *reason;	/* ended: "exited", "killed", "lost" */
+	bool has_code;
+	int exit_code;
+	const char *output;	/* ended: the last 2000 bytes */
+	unsigned more;		/* matches that were not told */
+};
+/* Strings are borrowed. May not call back into the sandboxes. */
+typedef void process_event_cb(void *arg, const struct process_event *event);
+void sandboxes_on_process(struct sandboxes *sb, process_event_cb *cb, void *arg);
 
 /* Called once when a tree survived its kill (rules 1.11): tell the person. */
 typedef void sandbox_alarm_cb(void *arg, const char *key_text, const char *text);

@@ -17,6 +17,7 @@
 #include "base/offload.h"
 #include "sandbox/backend.h"
 #include "sandbox/giveback.h"
+#include "sandbox/lookout.h"
 #include "sandbox/sandbox.h"
 #include "sandbox/vars.h"
 
@@ -77,6 +78,9 @@ struct tree *tree_spawn(struct cell *cell, struct spawn_req *req,
 void tree_kill(struct tree *tree);	/* until it is dead; may be repeated */
 /* Nobody listens any more: it is killed. */
 void tree_abandon(struct tree **tree);
+/* -1: the backend can't, it has not started, or its input is closed. */
+int tree_write(struct tree *tree, const void *data, size_t len, struct err *err);
+void tree_close_input(struct tree *tree);
 /* Everything else is being freed: killed, and forgotten when it is dead. */
 void tree_orphan(struct tree *tree);
 
@@ -148,9 +152,17 @@ struct task *task_next(struct task *task);
 /* Its tree is killed and text is the reason that is given. */
 void task_stop(struct task *task, const char *text);
 
+struct process_spec {
+	const char *command;
+	size_t len;
+	const char *cwd;
+	int pid;
+	bool notify;
+	const char *const *watch;	/* NULL or patterns, see lookout.h */
+};
 /* Takes the tree over. id: new, static in the process. */
 struct process *process_new(struct cell *cell, struct tree *tree,
-	const char *command, size_t len, const char *cwd, int pid);
+	const struct process_spec *spec);
 const char *process_id(const struct process *p);
 void process_free(struct process **p);		/* abandons its tree */
 void cell_stop_processes(struct cell *cell, const char *text);
@@ -182,6 +194,12 @@ struct sandboxes {
 	TAILQ_HEAD(, wait_op) waits;	/* probes and the closing */
 	sandbox_alarm_cb *alarm;
 	void *alarm_arg;
+	process_event_cb *on_process;
+	void *on_process_arg;
+	struct breaker breaker;	/* of what all lookouts tell */
+	struct timer *silence;	/* it has tripped */
+	char tripped_by[24];	/* id of that process */
+	struct cell *tripped_in;
 };
 
 struct slot *sandboxes_slot(struct sandboxes *sb, enum sandbox_owner owner);

@@ -73,6 +73,9 @@ task_free(struct task *task)
 	mem_free(task->input);
 	if (task->has_act)
 		file_act_done(&task->act);
+	for (char **w = task->watch; w && *w; w++)
+		mem_free(*w);
+	mem_free(task->watch);
 	mem_free(task);
 }
 
@@ -224,8 +227,12 @@ on_started(void *arg, int pid)
 	task->started = true;
 	if (!task->background)
 		return;
-	struct process *p = process_new(task->cell, task->tree, task->command,
-	    task->command_len, task->dir, pid);
+	struct process_spec spec = {
+		.command = task->command, .len = task->command_len,
+		.cwd = task->dir, .pid = pid, .notify = task->notify,
+		.watch = (const char *const *)task->watch,
+	};
+	struct process *p = process_new(task->cell, task->tree, &spec);
 	task->tree = NULL;	/* it is the session's from here on */
 	task->process_id = process_id(p);
 	task->pid = pid;

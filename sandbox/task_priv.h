@@ -24,7 +24,8 @@ struct task {
 	void *input;
 	size_t input_len;
 	uint32_t isolation;	/* when it was permitted */
-	bool background, split, apart;
+	bool background, notify, split, apart;
+	char **watch;		/* NULL or patterns, NULL-terminated */
 	struct file_act act;	/* if has_act */
 	bool has_act, by_shell;
 	struct op *files;	/* the act, done without a shell */

@@ -66,6 +66,8 @@ task_spawn(struct task *task)
 		.env = (const char *const *)env,
 		.input = task->input, .input_len = task->input_len,
 		.split = task->split, .keep_children = task->background,
+		.feed = task->background && !task->input &&
+		    cell->slot->backend->write,
 	};
 	task->tree = tree_spawn(cell, &req, &task_events, task, &err);
 	vars_env_free(&env);
@@ -163,6 +165,14 @@ check(struct cell *cell, const struct task *cmd, const char *workdir,
 		    INPUT_MAX);
 	if (workdir && cwd_check(workdir, err) < 0)
 		return -1;
+	for (size_t i = 0; cmd->watch && cmd->watch[i]; i++) {
+		size_t len = strlen(cmd->watch[i]);
+		if (len == 0 || len > LOOKOUT_PATTERN_MAX ||
+		    i >= LOOKOUT_PATTERNS_MAX)
+			return err_set(err, ERR_LIMIT, "at most %d patterns of "
+			    "1 to %d bytes can be watched for",
+			    LOOKOUT_PATTERNS_MAX, LOOKOUT_PATTERN_MAX);
+	}
 	if (cell->ntasks > CELL_RUNS_MAX)
 		return err_set(err, ERR_LIMIT,
 		    "%d commands wait or run in this sandbox already",
@@ -171,6 +181,21 @@ check(struct cell *cell, const struct task *cmd, const char *workdir,
 		return err_set(err, ERR_LIMIT, "%d background processes run in "
 		    "this sandbox already; end one first", CELL_PROCESSES_MAX);
 	return 0;
+}
+
+static char **
+copy_strings(const char *const *from)
+{
+	char **to = NULL;
+	size_t n = 0;
+
+	while (from && from[n])
+		n++;
+	if (n > 0)
+		to = mem_array(n + 1, sizeof(*to));
+	for (size_t i = 0; i < n; i++)
+		to[i] = mem_str(from[i]);
+	return to;
 }
 
 static msec_t
@@ -223,6 +248,8 @@ task_new(struct cell *cell, const struct sandbox_cmd *cmd)
 	task->timeout_ms = timeout_of(&cell->sb->opts, cmd->timeout_ms);
 	task->isolation = slot_props(cell->slot).isolation;
 	task->background = cmd->background;
+	task->notify = cmd->notify;
+	task->watch = copy_strings(cmd->watch);
 	task->split = cmd->split;
 	buf_init(&task->note, NOTE_MAX);
 	return task;

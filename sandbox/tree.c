@@ -148,6 +148,24 @@ tree_kill(struct tree *t)
 	t->backend->kill(t->proc);
 }
 
+int
+tree_write(struct tree *t, const void *data, size_t len, struct err *err)
+{
+	if (!t->backend->write)
+		return err_set(err, ERR_UNAVAILABLE, "backend %s can't write to "
+		    "a running program", t->backend->name);
+	if (!t->proc || !t->started || t->dying)
+		return err_set(err, ERR_UNAVAILABLE, "it does not run");
+	return t->backend->write(t->proc, data, len, err);
+}
+
+void
+tree_close_input(struct tree *t)
+{
+	if (t->backend->close_input && t->proc && t->started && !t->dying)
+		t->backend->close_input(t->proc);
+}
+
 void
 tree_abandon(struct tree **tp)
 {

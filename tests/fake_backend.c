@@ -28,7 +28,7 @@ struct proc {
 	void *arg;
 	struct fake_plan plan;
 	struct timer *timer;
-	bool started, killed;
+	bool started, killed, feed;
 };
 
 struct fake fake;
@@ -309,6 +309,8 @@ fake_spawn(struct box *box, const struct spawn_req *req, struct err *err)
 	proc->events = req->events;
 	proc->arg = req->arg;
 	proc->plan = fake.plan;
+	proc->feed = req->feed;
+	assert_false(req->feed && req->input);
 	proc->next = procs;
 	procs = proc;
 	box->procs++;
@@ -351,12 +353,39 @@ fake_flow(struct proc *proc, bool reading)
 	fake.pauses += !reading;
 }
 
+static int
+fake_write(struct proc *proc, const void *data, size_t len, struct err *err)
+{
+	size_t has = strlen(fake.input);
+
+	assert_true(proc->feed && proc->started && !proc->killed);
+	if (fake.input_max && has + len > fake.input_max)
+		return err_set(err, ERR_LIMIT, "it does not read its input");
+	assert_true(has + len < sizeof(fake.input));
+	memcpy(fake.input + has, data, len);
+	return 0;
+}
+
+static void
+fake_close_input(struct proc *proc)
+{
+	assert_int_equal(fake_write(proc, "\004", 1, NULL), 0);
+}
+
+void
+fake_print(const char *text)
+{
+	assert_non_null(procs);
+	procs->events->output(procs->arg, 1, text, strlen(text));
+}
+
 static const struct backend backend_fake = {
 	.name = "fake",
 	.start = fake_start, .stop = fake_stop, .probe = fake_probe,
 	.props = fake_props, .open = fake_open, .close = fake_close,
 	.empty = fake_empty,
 	.spawn = fake_spawn, .kill = fake_kill, .flow = fake_flow,
+	.write = fake_write, .close_input = fake_close_input,
 };
 
 /* In place of sandbox/disk.c. */

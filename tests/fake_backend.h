@@ -40,12 +40,16 @@ struct fake {
 	char last_script[65536];
 	char last_env[16384];	/* NAME=value lines */
 	unsigned pauses, emptied;
+	char input[4096];	/* what the last feed got; "\x04" at its end */
+	size_t input_max;	/* more is refused; 0: no bound */
 	struct disk_space disk;	/* total 0: not known */
 };
 
 extern struct fake fake;
 
 void fake_reset(void);		/* a well-behaved backend, isolated */
+/* The newest process prints this. */
+void fake_print(const char *text);
 /* Kills take effect at last: every deaf tree dies now. */
 void fake_let_die(void);
 

@@ -15,6 +15,10 @@ struct fake_command {
 	uint64_t generation;
 	msec_t started, ended;	/* loop time; ended 0: lives */
 	bool cancelled;
+	bool background;
+	char process[24];	/* its id */
+	char input[256];
+	int code;
 };
 
 struct fake_sandbox {
@@ -27,12 +31,19 @@ struct fake_sandbox {
 	char *wiped;		/* sandbox_key_text of the last wipe; NULL: none */
 	sandbox_alarm_cb *alarm;	/* a test raises it itself */
 	void *alarm_arg;
+	process_event_cb *on_process;
+	void *on_process_arg;
 };
 
 /* The one of this test; commands "sleep N" take N s, "fail" exits 3. */
 extern struct fake_sandbox fake_sandbox;
 void fake_sandbox_init(void);
 void fake_sandbox_done(void);
+/* The newest command that is a living background process; it must exist. */
+struct fake_command *fake_sandbox_process(void);
+/* It ends, or prints what is watched for. */
+void fake_sandbox_end(struct fake_command *process, int code, const char *output);
+void fake_sandbox_match(struct fake_command *process, const char *line);
 /* How often a command with this text was started. */
 size_t fake_sandbox_ran(const char *text);
 

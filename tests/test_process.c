@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "gateway/agent/tool.h"
+#include "sandbox/procs.h"
 #include "tests/fake_backend.h"
 #include "tests/loop_sim.h"
 #include "tests/tmpdir.h"
@@ -184,7 +185,8 @@ wait_ends_with_the_process_or_with_its_time(void **state)
 static void
 nobody_reaches_another_sessions_process(void **state)
 {
-	static const char *const actions[] = { "poll", "log", "wait", "kill" };
+	static const char *const actions[] = { "poll", "log", "wait",
+		"kill", "write", "submit", "close" };
 
 	(void)state;
 	fake.plan.run_ms = 1;
@@ -203,13 +205,156 @@ nobody_reaches_another_sessions_process(void **state)
 	mem_free(id);
 }
 
+static struct permit *
+input_permit(const char *id, const char *data)
+{
+	char *text CLEANUP_FREE = sandbox_key_text(&env.sandbox);
+	struct permit_terms terms = { .command = data,
+		.command_len = strlen(data), .sandbox = text, .workdir = id,
+		.isolation =
+		sandbox_props(env.sandboxes, env.sandbox.owner).isolation };
+
+	return permit_issue(&terms);
+}
+
+static void
+only_what_was_permitted_is_written(void **state)
+{
+	struct permit *permit;
+	struct err err;
+
+	(void)state;
+	fake.plan.run_ms = 1;
+	mem_free(background());		/* warm */
+	fake.plan.run_ms = -1;
+	char *id = background();
+	permit = input_permit(id, "yes\n");
+	assert_int_equal(procs_write(env.sandboxes, &env.sandbox, id, "yes\n", 4,
+	    0, &permit, &err), 0);
+	assert_string_equal(fake.input, "yes\n");
+	permit = input_permit(id, "yes\n");
+	assert_int_equal(procs_write(env.sandboxes, &env.sandbox, id, "no\n", 3,
+	    0, &permit, &err), -1);
+	assert_int_equal(err.code, ERR_DENIED);
+	permit = input_permit("proc_other", "yes\n");
+	assert_int_equal(procs_write(env.sandboxes, &env.sandbox, id, "yes\n", 4,
+	    0, &permit, &err), -1);
+	assert_int_equal(err.code, ERR_DENIED);
+	permit = NULL;
+	assert_int_equal(procs_write(env.sandboxes, &env.sandbox, id, "yes\n", 4,
+	    0, &permit, &err), -1);
+	assert_int_equal(err.code, ERR_DENIED);
+	fake.input_max = 4;
+	permit = input_permit(id, "yes\n");
+	assert_int_equal(procs_write(env.sandboxes, &env.sandbox, id, "yes\n", 4,
+	    0, &permit, &err), -1);
+	assert_int_equal(err.code, ERR_LIMIT);
+	assert_string_equal(fake.input, "yes\n");
+	fake.input_max = 0;
+	call("close", id);
+	assert_string_equal(status(), "ok");
+	assert_string_equal(fake.input, "yes\n\004");
+	call("kill", id);
+	sim_advance(loop, 100);
+	permit = input_permit(id, "yes\n");
+	assert_int_equal(procs_write(env.sandboxes, &env.sandbox, id, "yes\n", 4,
+	    0, &permit, &err), -1);
+	assert_int_equal(err.code, ERR_EXISTS);
+	call("close", id);
+	assert_string_equal(status(), "already_exited");
+	assert_int_equal(permit_live(), 0);
+	mem_free(id);
+}
+
+static unsigned told, told_end;
+static char told_text[4096];
+
+static void
+on_event(void *arg, const struct process_event *ev)
+{
+	(void)arg;
+	told++;
+	told_end += ev->kind == PROCESS_ENDED;
+	assert_int_equal(mem_copy_str(told_text, sizeof(told_text),
+	    ev->output), 0);
+}
+
+static void
+its_end_is_told_once_unless_it_was_killed(void **state)
+{
+	(void)state;
+	fake.plan.run_ms = 1;
+	mem_free(background());		/* warm */
+	told = told_end = 0;
+	sandboxes_on_process(env.sandboxes, on_event, NULL);
+	fake.plan.run_ms = 50;
+	fake.plan.dead_ms = 500;	/* what it started lives on */
+	char *id = background();
+	assert_int_equal(told_end, 1);
+	assert_string_equal(told_text, "out\n");
+	call("poll", id);
+	assert_string_equal(status(), "exited");
+	assert_non_null(strstr(json_get_str(answer, "note", ""), "still runs"));
+	sim_advance(loop, 1000);
+	assert_int_equal(told, 1);
+	mem_free(id);
+	fake.plan.run_ms = -1;
+	id = background();
+	call("kill", id);
+	sim_advance(loop, 1000);
+	assert_int_equal(told, 1);
+	mem_free(id);
+	fake.plan.dead_code = ERR_LOST;
+	fake.plan.run_ms = 10;
+	mem_free(background());
+	assert_int_equal(told_end, 2);
+	sandboxes_on_process(env.sandboxes, NULL, NULL);
+}
+
+static void
+what_is_watched_for_is_told_masked(void **state)
+{
+	static const char *const watch[] = { "token", NULL };
+	struct sandbox_cmd cmd = { .command = "serve", .command_len = 5,
+		.background = true, .watch = watch };
+	char *key CLEANUP_FREE = sandbox_key_text(&env.sandbox), *id = NULL;
+	struct permit_terms terms = { .command = "serve", .command_len = 5,
+		.sandbox = key, .background = true, .isolation =
+		sandbox_props(env.sandboxes, env.sandbox.owner).isolation };
+
+	(void)state;
+	told = 0;
+	fake.plan.run_ms = 1;
+	mem_free(background());		/* warm */
+	sandboxes_on_process(env.sandboxes, on_event, NULL);
+	fake.plan.run_ms = -1;
+	terms.isolation = sandbox_props(env.sandboxes, SANDBOX_MESSAGING).isolation;
+	struct permit *permit = permit_issue(&terms);
+	sandbox_run(env.sandboxes, &env.sandbox, &cmd, &permit, NULL, on_started,
+	    &id);
+	sim_advance(loop, 100);
+	fake_print("nothing\nthe token=Zk39fQ2mB7xW1p\n");
+	assert_int_equal(told, 1);
+	assert_string_equal(told_text, "the token=[redacted]\n");
+	fake_print("token again\n");
+	assert_int_equal(told, 1);
+	sim_advance(loop, 15000);
+	fake_print("token later\n");
+	assert_int_equal(told, 2);
+	assert_string_equal(told_text, "token later\n");
+	sandboxes_on_process(env.sandboxes, NULL, NULL);
+	mem_free(id);
+}
+
 static void
 nonsense_lets_the_model_correct_itself(void **state)
 {
 	(void)state;
-	call("write", "proc_1");
+	call("paint", "proc_1");
 	assert_true(bad_input);
 	assert_string_equal(status(), "error");
+	call("write", "proc_1");
+	assert_string_equal(status(), "not_found");
 	call("poll", "");
 	assert_string_equal(status(), "not_found");
 }
@@ -222,6 +367,9 @@ main(void)
 		T(a_process_is_listed_polled_and_killed),
 		T(wait_ends_with_the_process_or_with_its_time),
 		T(nobody_reaches_another_sessions_process),
+		T(only_what_was_permitted_is_written),
+		T(its_end_is_told_once_unless_it_was_killed),
+		T(what_is_watched_for_is_told_masked),
 		T(nonsense_lets_the_model_correct_itself),
 #undef T
 	};

@@ -372,8 +372,7 @@ run_cancel(struct run **runp, enum run_stop why)
 		run_append(run, run_entry_text(run->partial.data, "cut"));
 	for (bool first = true; run->step == RUN_TOOL &&
 	    run->call_at < json_len(run->calls); first = false) {
-		CLEANUP_FREE char *result = run_cancelled_result(words,
-		    first && run->phase == TOOL_RUNNING);
+		CLEANUP_FREE char *result = run_cancelled_call(run, words, first);
 
 		run_end_call(run, result, false);
 	}

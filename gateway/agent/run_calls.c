@@ -37,6 +37,22 @@ run_end_call(struct run *run, const char *result, bool unknown)
 	run->call_at++;
 }
 
+char *
+run_cancelled_call(const struct run *run, const char *words, bool under_way)
+{
+	const struct json *call = current_call(run);
+	const struct tool *tool = tool_find(json_get_str(call, "name", ""));
+	CLEANUP_JSON struct json *args = NULL, *res = NULL;
+
+	if (under_way && tool && tool->cancelled)
+		args = tool_args_parse(tool, json_get_str(call, "arguments", ""),
+		    NULL);
+	if (args)
+		res = tool->cancelled(args, words);
+	return res ? json_text(res) : run_cancelled_result(words,
+	    under_way && run->phase == TOOL_RUNNING);
+}
+
 /* A call that cannot even start: a result text, no crash. */
 static void
 run_refuse_call(struct run *run, const char *why)

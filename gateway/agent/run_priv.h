@@ -44,6 +44,9 @@ void run_save(struct run *run, const char *text, bool failed);
 
 /* run_calls.c: the calls of one answer, one after the other. */
 void run_next_call(struct run *run);
+/* The result of a call that was cancelled: by its tool's words, or ours. */
+char *run_cancelled_call(const struct run *run, const char *words,
+	bool under_way);
 /* Takes the result of the call under way into history and store. */
 void run_end_call(struct run *run, const char *result, bool unknown);
 

@@ -16,6 +16,7 @@
 #include "store/store.h"
 
 struct gate;
+struct notices;
 struct origin;
 struct sandboxes;
 struct seen;
@@ -36,6 +37,9 @@ struct tool_env {
 	struct run_ref run;
 	const struct origin *origin;
 	struct sandbox_key sandbox;
+	struct notices *notices;	/* of background processes; may be NULL */
+	unsigned depth;		/* runs that woke each other up to this one */
+	bool stateless;		/* nothing can be told after the answer */
 	enum tool_phase *phase;		/* written by the tool, read by the run */
 	struct seen *seen;		/* of the session: files it has read */
 	bool nested;			/* a script's call: its row is the script's */
@@ -59,6 +63,8 @@ struct tool {
 	 * ends what was started.  A tool with effects starts its row
 	 * (store_tool_start) before it acts and says so in env->phase.
 	 */
+	/* Result of a call that was cancelled; NULL: the general words. */
+	struct json *(*cancelled)(const struct json *args, const char *why);
 	struct op *(*call)(const struct tool_env *env, const char *call_id,
 		const struct json *args, tool_done_cb *done, void *arg);
 };

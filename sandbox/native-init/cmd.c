@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -44,18 +45,21 @@ fail(enum box_step step)
 static bool
 place_fds(const int *fds, size_t nfds, uint32_t flags)
 {
-	/* Give-back, out[, err], script[, stdin]: see job.c. */
-	bool split = flags & BOX_RUN_SPLIT, input = flags & BOX_RUN_STDIN;
-	int up[5];
+	/* Give-back, out[, err][, feed], script[, stdin]: see job.c. */
+	bool split = flags & BOX_RUN_SPLIT, feed = flags & BOX_RUN_FEED;
+	bool input = flags & BOX_RUN_STDIN, pty = flags & BOX_RUN_PTY;
+	size_t script = 2u + split + feed;
+	int up[JOB_FDS_MAX];
 
-	if (nfds != 3u + split + input)
+	if (nfds != script + 1 + input)
 		return false;
 	for (size_t i = 0; i < nfds; i++)
 		if ((up[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 40)) < 0)
 			return false;
 	if (dup2(up[1], 1) < 0 || dup2(up[split ? 2 : 1], 2) < 0 ||
-	    dup2(up[0], 3) < 0 || dup2(up[2 + split], 4) < 0 ||
-	    (input && dup2(up[3 + split], 0) < 0))
+	    dup2(up[0], 3) < 0 || dup2(up[script], 4) < 0 ||
+	    (input && dup2(up[script + 1], 0) < 0) ||
+	    (feed && dup2(up[script - 1], 0) < 0) || (pty && dup2(up[1], 0) < 0))
 		return false;
 	return sys_close_range(5, ~0u) == 0;
 }
@@ -85,10 +89,13 @@ command(struct shared *shared)
 	errno = EBADMSG;
 	if (wire_in_end(&in) && place_fds(fds, nfds, flags)) {
 		setsid();
+		if (flags & BOX_RUN_PTY && ioctl(0, TIOCSCTTY, 0) < 0)
+			goto fail;
 		sys_signals_default();
 		shared->step = BOX_STEP_EXEC;
 		execve(SHELL_PATH, args.out, env.out);
 	}
+fail:
 	shared->errnum = (uint32_t)errno;
 	_exit(127);
 }

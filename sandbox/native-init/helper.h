@@ -147,13 +147,15 @@ struct job {
 	pid_t pid;		/* of its PID 1; 0: free */
 	int pidfd, request, status;
 };
+#define JOB_FDS_MAX 6
 int job_prepare(const struct box *box, struct job *job);	/* -1: errno */
 /*
  * Hands the request frame to the prepared command and fills what BOX_STARTED
  * carries. -1 with errno: it is not started and must be discarded.
  */
 int job_start(struct job *job, const void *frame, size_t len, uint32_t flags,
-	const int *in_fds, size_t nin, int ret_fds[5], size_t *ret_nfds);
+	const int *in_fds, size_t nin, int ret_fds[JOB_FDS_MAX],
+	size_t *ret_nfds);
 void job_release(struct job *job);	/* closes; its process is dead or dying */
 /* cmd.c: PID 1 of a command and the command itself. */
 void cmd_main(const struct box *box, int request, int status)
@@ -183,6 +185,9 @@ int sys_move_mount(int fd, const char *target);
 int sys_pivot_root(void);		/* "." over the root, old one detached */
 pid_t sys_clone(unsigned long flags, pid_t *parent_tid);
 int sys_write_file(const char *path, const char *text);
+/* Both sides of a new terminal of this size, from /dev/pts/ptmx. -1: errno. */
+int sys_pty(const char *ptmx, unsigned short rows, unsigned short cols,
+	int ret[2]);
 int sys_fd_up(int fd, int low);		/* moves to >= low, close-on-exec */
 void sys_signals_default(void);		/* handlers and mask of a fresh process */
 int sys_format(char *out, size_t size, const char *fmt, ...)

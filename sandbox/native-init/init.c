@@ -96,7 +96,7 @@ on_run(struct wire_in *in, size_t len, const int *fds, size_t nfds)
 {
 	uint32_t id = wire_get_u32(in), flags = wire_get_u32(in);
 	struct job *job = job_slot(0, true);
-	int give[5];
+	int give[JOB_FDS_MAX];
 	size_t ngive = 0;
 
 	if (in->bad || nfds < 1 || !job) {
@@ -116,7 +116,8 @@ on_run(struct wire_in *in, size_t len, const int *fds, size_t nfds)
 	if (job_start(job, init.frame, len, flags, fds, nfds, give, &ngive) < 0) {
 		int errnum = errno;
 		sys_pidfd_kill(job->pidfd);
-		send_not_started(id, BOX_STEP_PIPES, errnum);
+		send_not_started(id, flags & BOX_RUN_PTY ? BOX_STEP_PTY :
+			BOX_STEP_PIPES, errnum);
 		return;
 	}
 	struct wire_out out;

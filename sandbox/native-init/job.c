@@ -43,36 +43,78 @@ job_prepare(const struct box *box, struct job *job)
 	return 0;
 }
 
+/* What a command gets ([0]) and what is told to the gateway ([1]). */
+struct ends {
+	int fds[4][2];
+	size_t n;
+};
+
 static void
-close_pair(int fds[2])
+ends_close(struct ends *e, bool all)
 {
-	if (fds[0] >= 0)
-		close(fds[0]);
-	if (fds[1] >= 0)
-		close(fds[1]);
+	for (size_t i = 0; i < e->n; i++) {
+		close(e->fds[i][0]);
+		if (all)
+			close(e->fds[i][1]);
+	}
+}
+
+static int
+ends_pipe(struct ends *e, bool to_command)
+{
+	int pair[2];
+
+	if (pipe2(pair, O_CLOEXEC) < 0)
+		return -1;
+	e->fds[e->n][0] = pair[to_command ? 0 : 1];
+	e->fds[e->n++][1] = pair[to_command ? 1 : 0];
+	return 0;
+}
+
+/*
+ * Made here, so that they belong to the uid that may reopen them as
+ * /dev/stdout and its kind. Give-back, out or a terminal, err, feed.
+ */
+static int
+ends_make(struct ends *e, uint32_t flags)
+{
+	int pty[2];
+
+	if (ends_pipe(e, false) < 0)
+		return -1;
+	if (flags & BOX_RUN_PTY) {
+		/* This sandbox's own /dev/pts: its terminals are its own. */
+		if (sys_pty("/dev/pts/ptmx", BOX_PTY_ROWS, BOX_PTY_COLS, pty) < 0)
+			return -1;
+		e->fds[e->n][0] = pty[1];
+		e->fds[e->n++][1] = pty[0];
+	} else if (ends_pipe(e, false) < 0) {
+		return -1;
+	}
+	if (flags & BOX_RUN_SPLIT && ends_pipe(e, false) < 0)
+		return -1;
+	return flags & BOX_RUN_FEED ? ends_pipe(e, true) : 0;
 }
 
 int
 job_start(struct job *job, const void *frame, size_t len, uint32_t flags,
-	const int *in_fds, size_t nin, int ret_fds[5], size_t *ret_nfds)
+	const int *in_fds, size_t nin, int ret_fds[JOB_FDS_MAX],
+	size_t *ret_nfds)
 {
 	struct wire_out out = { .len = len };
-	int pipes[3][2] = { { -1, -1 }, { -1, -1 }, { -1, -1 } };
-	bool split = flags & BOX_RUN_SPLIT;
-	int give[5], ngive = 0;
+	struct ends ends = { .n = 0 };
+	int give[JOB_FDS_MAX];
+	size_t ngive = 0;
 	union { const void *in; unsigned char *out; } data = { .in = frame };
 
-	/* Made here, so that they belong to the uid that may reopen them as
-	 * /dev/stdout and /dev/stderr. Give-back, out, err. */
-	for (int i = 0; i < (split ? 3 : 2); i++) {
-		if (pipe2(pipes[i], O_CLOEXEC) < 0)
-			goto fail;
-		give[ngive++] = pipes[i][1];
-	}
-	for (size_t i = 0; i < nin && ngive < 5; i++)
+	if (ends_make(&ends, flags) < 0)
+		goto fail;
+	for (size_t i = 0; i < ends.n; i++)
+		give[ngive++] = ends.fds[i][0];
+	for (size_t i = 0; i < nin && ngive < JOB_FDS_MAX; i++)
 		give[ngive++] = in_fds[i];
 	out.data = data.out;
-	if (wire_send(job->request, &out, give, (size_t)ngive, 0) < 0)
+	if (wire_send(job->request, &out, give, ngive, 0) < 0)
 		goto fail;
 	close(job->request);
 	job->request = -1;
@@ -80,15 +122,13 @@ job_start(struct job *job, const void *frame, size_t len, uint32_t flags,
 	ret_fds[1] = job->status;
 	job->status = -1;
 	*ret_nfds = 2;
-	for (int i = 0; i < (split ? 3 : 2); i++) {
-		close(pipes[i][1]);
-		ret_fds[(*ret_nfds)++] = pipes[i][0];
-	}
+	ends_close(&ends, false);
+	for (size_t i = 0; i < ends.n; i++)
+		ret_fds[(*ret_nfds)++] = ends.fds[i][1];
 	return 0;
 fail:;
 	int errnum = errno;
-	for (int i = 0; i < 3; i++)
-		close_pair(pipes[i]);
+	ends_close(&ends, true);
 	errno = errnum;
 	return -1;
 }

@@ -11,6 +11,8 @@
 #define BOX_RUNS_MAX 64		/* live commands of one sandbox */
 #define BOX_INSIDE_ID 1000	/* the one uid and gid that exist inside */
 #define BOX_BINDS_MAX 32
+#define BOX_PTY_ROWS 30
+#define BOX_PTY_COLS 120
 
 /* Of every sandbox of one launcher. */
 enum box_network {
@@ -25,13 +27,20 @@ enum box_network {
 enum box_frame {
 	BOX_READY = 64,		/* u32 landlock ABI, str limits, u64 x 7 namespaces | pidfd of init[, listeners] */
 	BOX_FAILED,		/* u32 enum box_step, u32 errno, str detail */
-	BOX_STARTED,		/* u32 run, u32 pid inside | pidfd, status, giveback, out[, err] */
+	BOX_STARTED,		/* u32 run, u32 pid inside | pidfd, status, giveback, out[, err][, feed] */
 	BOX_NOT_STARTED,	/* u32 run, u32 enum box_step, u32 errno */
 	BOX_RUN = 96,		/* u32 run, u32 flags, strv env | script[, stdin] */
 	BOX_KILL,		/* u32 run */
 };
 
-enum box_run_flags { BOX_RUN_KEEP = 1, BOX_RUN_SPLIT = 2, BOX_RUN_STDIN = 4 };
+enum box_run_flags {
+	BOX_RUN_KEEP = 1,
+	BOX_RUN_SPLIT = 2,
+	BOX_RUN_STDIN = 4,	/* its input is the second descriptor */
+	BOX_RUN_FEED = 8,	/* its input is a pipe that is written to */
+	BOX_RUN_PTY = 16,	/* 0, 1 and 2 are a terminal, whose other side is
+				 * sent in the place of out; no other flag but KEEP */
+};
 
 /* What the launcher does to the files of a workspace, as the sandbox's uid. */
 enum tend_verb {
@@ -85,6 +94,7 @@ struct box_status {
 	X(LANDLOCK, "enforce Landlock") \
 	X(SECCOMP, "load the seccomp program") \
 	X(PIPES, "make pipes") \
+	X(PTY, "make a terminal") \
 	X(CHDIR, "enter the workspace") \
 	X(EXEC, "start /bin/bash")
 

@@ -10,8 +10,10 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "gateway/gate/gate.h"
+#include "gateway/notices.h"
 #include "sandbox/cwd.h"
 #include "sandbox/exit_meaning.h"
+#include "sandbox/lookout.h"
 
 #define TIMEOUT_MAX_S 600
 #define COMMAND_MAX (128 * 1024)
@@ -29,6 +31,9 @@ struct terminal {
 	struct json *args;
 	struct permit *permit;
 	struct sandbox_props props;
+	bool background, notify;
+	/* Borrowed from args, NULL-terminated; none: not watched. */
+	const char *watch[LOOKOUT_PATTERNS_MAX + 1];
 	char *refused;			/* result text for `refusal` */
 	tool_done_cb *done;
 	void *arg;
@@ -122,6 +127,24 @@ on_bad_input(void *arg)
 	terminal_finish(t, result_refused("error", t->refused), true, false);
 }
 
+static char *
+find_watch_fault(const struct json *list)
+{
+	if (json_len(list) > LOOKOUT_PATTERNS_MAX)
+		return mem_printf("watch_patterns may hold %d strings",
+		    LOOKOUT_PATTERNS_MAX);
+	for (const struct json *p = json_first(list); p; p = json_next(p)) {
+		const char *s = json_str(p);
+
+		if (!s || !s[0] || strlen(s) > LOOKOUT_PATTERN_MAX ||
+		    strchr(s, '\n'))
+			return mem_printf("each of watch_patterns must be a "
+			    "string of 1 to %d bytes without a line end",
+			    LOOKOUT_PATTERN_MAX);
+	}
+	return NULL;
+}
+
 /* NULL, or what the model must correct. Caller frees. */
 static char *
 find_fault(const struct json *args)
@@ -145,7 +168,23 @@ find_fault(const struct json *args)
 	if (json_get_bool(args, "pty", false))
 		return mem_str("pty is not available here; run the command "
 		    "without it");
-	return NULL;
+	return find_watch_fault(json_get(args, "watch_patterns"));
+}
+
+/* What of the background's options counts in this call. */
+static void
+take_options(struct terminal *t)
+{
+	const struct json *list = json_get(t->args, "watch_patterns");
+	size_t n = 0;
+
+	t->background = json_get_bool(t->args, "background", false);
+	t->notify = t->background && !t->env.stateless &&
+	    json_get_bool(t->args, "notify_on_complete", false);
+	if (!t->background || t->env.stateless || t->notify)
+		return;
+	for (const struct json *p = json_first(list); p; p = json_next(p))
+		t->watch[n++] = json_str(p);
 }
 
 static struct op *
@@ -168,6 +207,7 @@ terminal_call(const struct tool_env *env, const char *call_id,
 		    on_bad_input, t);
 		return &t->op;
 	}
+	take_options(t);
 	const char *command = json_get_str(t->args, "command", "");
 	CLEANUP_FREE char *dir = cwd_resolve(
 	    sandbox_cwd(env->sandboxes, &env->sandbox),
@@ -182,7 +222,7 @@ terminal_call(const struct tool_env *env, const char *call_id,
 		.dir = dir,
 		.sandbox = t->sandbox,
 		.props = t->props,
-		.background = json_get_bool(t->args, "background", false),
+		.background = t->background,
 	};
 
 	t->waiting = gate_ask(env->gate, &req, on_judged, t);
@@ -225,7 +265,9 @@ on_recorded(void *arg, const struct err *err)
 		.workdir = json_get_str(t->args, "workdir", ""),
 		.timeout_ms = json_get_int(t->args, "timeout", 0) * 1000,
 		.generation = t->env.run.generation,
-		.background = json_get_bool(t->args, "background", false),
+		.background = t->background,
+		.notify = t->notify,
+		.watch = t->watch,
 	};
 
 	t->waiting = NULL;
@@ -240,6 +282,51 @@ on_recorded(void *arg, const struct err *err)
 	*t->env.phase = TOOL_RUNNING;
 	t->waiting = sandbox_run(t->env.sandboxes, &t->env.sandbox, &cmd,
 	    &t->permit, NULL, on_ran, t);
+}
+
+/* How the model will hear of it, and what of its wishes can't be met. */
+static void
+add_wishes(const struct terminal *t, struct json *out)
+{
+	const struct json *patterns = json_get(t->args, "watch_patterns");
+	bool wants_notify = json_get_bool(t->args, "notify_on_complete", false);
+
+	if (t->notify)
+		json_set_bool(out, "notify_on_complete", true);
+	if (t->watch[0])
+		json_set_take(out, "watch_patterns", json_clone(patterns));
+	if (t->notify && json_len(patterns) > 0)
+		json_set_str(out, "watch_patterns_ignored", "notify_on_complete "
+		    "is set: you are told of its end only");
+	if (t->env.stateless && (wants_notify || json_len(patterns) > 0))
+		json_set_str(out, "notify_unsupported", "this conversation ends "
+		    "with your answer, nothing can be told later: use the tool "
+		    "process with wait before you answer");
+	else if (!t->notify && !t->watch[0])
+		json_set_str(out, "hint", "it was started silently: you will not "
+		    "be told of its end. Use the tool process (poll, wait), or "
+		    "start such with notify_on_complete or watch_patterns.");
+}
+
+/* A background process began; it is the session's now. */
+static void
+started(struct terminal *t, const struct sandbox_result *res, struct json *out)
+{
+	struct notice_process p = {
+		.id = res->process_id,
+		.session_key = t->env.run.session_key,
+		.origin = t->env.origin,
+		.command = json_get_str(t->args, "command", ""),
+		.notify = t->notify,
+		.watch = t->watch[0] != NULL,
+		.depth = t->env.depth + 1,
+	};
+
+	json_set_str(out, "session_id", res->process_id);
+	json_set_int(out, "pid", res->pid);
+	add_wishes(t, out);
+	if (!t->env.stateless)
+		notices_started(t->env.notices, &p);
 }
 
 static void
@@ -265,10 +352,8 @@ on_ran(void *arg, const struct sandbox_result *res)
 		json_set_int(out, "output_total_chars",
 		    (int64_t)res->output_total);
 	}
-	if (res->process_id && res->process_id[0]) {
-		json_set_str(out, "session_id", res->process_id);
-		json_set_int(out, "pid", res->pid);
-	}
+	if (res->process_id && res->process_id[0])
+		started(t, res, out);
 	terminal_finish(t, out, false, res->lost);
 }
 
@@ -286,7 +371,12 @@ const struct tool tool_terminal = {
 	    "\"timeout\":{\"type\":\"integer\",\"minimum\":1,\"description\":"
 	    "\"Seconds until the command is ended (foreground: at most 600).\"},"
 	    "\"workdir\":{\"type\":\"string\",\"description\":\"Directory for "
-	    "this command only.\"}},"
+	    "this command only.\"},"
+	    "\"notify_on_complete\":{\"type\":\"boolean\",\"description\":"
+	    "\"background: a message comes when it has ended.\"},"
+	    "\"watch_patterns\":{\"type\":\"array\",\"items\":{\"type\":"
+	    "\"string\"},\"description\":\"background: a message comes when a "
+	    "line of its output contains one of these words.\"}},"
 	    "\"required\":[\"command\"]}",
 	.read_only = false,
 	.call = terminal_call,
