@@ -181,10 +181,16 @@ process_tail(struct process *p, size_t max)
 	return tail;
 }
 
+bool
+process_runs(const struct process *p)
+{
+	return p->tree && (!p->exited || p->tree->dying);
+}
+
 const char *
 process_reason(const struct process *p)
 {
-	if (p->tree && !p->exited)
+	if (process_runs(p))
 		return NULL;
 	return p->killed ? "killed" : p->lost ? "lost" : "exited";
 }

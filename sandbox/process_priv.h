@@ -30,6 +30,8 @@ struct process {
 
 /* The last max bytes of the output, masked; caller frees. */
 char *process_tail(struct process *p, size_t max);
+/* Its command has not ended, or a kill has not yet reached all of its tree. */
+bool process_runs(const struct process *p);
 /* How it came to its end; NULL: it has not. */
 const char *process_reason(const struct process *p);
 

@@ -14,7 +14,7 @@ describe(struct process *p, size_t tail, const char *name)
 {
 	struct json *j = json_object();
 	char *text CLEANUP_FREE = process_tail(p, tail);
-	bool running = p->tree && !p->exited;
+	bool running = process_runs(p);
 	msec_t end = running ? loop_now(p->cell->sb->loop) : p->ended;
 
 	json_set_str(j, "session_id", p->id);
@@ -122,7 +122,7 @@ procs_log(struct sandboxes *sb, const struct sandbox_key *key, const char *id,
 	struct json *j = json_object();
 	json_set_str(j, "session_id", p->id);
 	json_set_str(j, "command", p->command);
-	json_set_str(j, "status", p->tree && !p->exited ? "running" : "exited");
+	json_set_str(j, "status", process_runs(p) ? "running" : "exited");
 	json_set_int(j, "total_lines", lines);
 	char *showing CLEANUP_FREE = mem_printf("%ld-%ld", shown ? first + 1 : 0,
 	    shown ? first + shown : 0);

@@ -61,6 +61,8 @@ main(int argc, char **argv)
 	output_add_cases();
 	files_add_cases();
 	life_add();	/* the last of these end the launcher */
+	input_add();
+	life_add();
 	return _cmocka_run_group_tests("conformance", cases, ncases, setup,
 	    teardown);
 }
