@@ -95,6 +95,11 @@ int q_outbox_chat_busy(const struct q *q, int64_t id, struct err *err);
 void outbox_chunk_copy(struct job *job, struct outbox_chunk *to,
 	const struct outbox_chunk *from);
 
+/* q_calls.c */
+/* Calls of the run without row and result get the result "not started". */
+int q_calls_not_begun(const struct q *q, struct job *job,
+	const struct q_run *run, msec_t now, struct err *err);
+
 /* q_preview.c */
 int q_preview_open(const struct q *q, int64_t run, int64_t *ret_id,
 	struct err *err);

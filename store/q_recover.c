@@ -162,10 +162,41 @@ recover_parked(struct recover_job *r, const struct q *q, struct json *res,
 
 /* ---- runs and their sets -------------------------------------------------- */
 
+/* Read before anything is written: runs are few, at most one a session. */
+static int
+open_runs(struct recover_job *r, const struct q *q, struct q_run **ret_runs,
+	size_t *ret_n, struct err *err)
+{
+	struct db_rows *rows = db_query(q->db, err, "SELECT id, session,"
+	    " conversation, generation FROM run WHERE state = 'open'"
+	    " LIMIT 10000");
+	struct q_run *runs = job_alloc(&r->job, 10000, sizeof(*runs));
+	size_t n = 0;
+	int rc = rows ? 1 : -1;
+
+	while (rc == 1 && (rc = db_next(rows, err)) == 1)
+		runs[n++] = (struct q_run){
+			.id = db_col_int(rows, 0), .session = db_col_int(rows, 1),
+			.conversation = db_col_int(rows, 2),
+			.generation = db_col_int(rows, 3),
+		};
+	*ret_runs = runs;
+	*ret_n = n;
+	return rc;
+}
+
 /* What a dead run still had to send is dead; so are its tools' ends. */
 static int
 recover_runs(struct recover_job *r, const struct q *q, struct err *err)
 {
+	struct q_run *runs;
+	size_t n;
+
+	if (open_runs(r, q, &runs, &n, err) == -1)
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		if (q_calls_not_begun(q, &r->job, &runs[i], r->now, err) == -1)
+			return -1;
 	if (db_run(q->db, err, "UPDATE tool SET ended_at = ?, state ="
 	    " CASE WHEN read_only THEN 'unknown' ELSE 'lost' END"
 	    " WHERE state = 'started'", DB_I(r->now)) == -1 ||

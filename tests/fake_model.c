@@ -19,7 +19,9 @@ struct fake_model {
 	struct loop *loop;
 	TAILQ_HEAD(, step) steps;
 	struct json *requests[REQUESTS_MAX];
-	size_t ncalls, live, live_max;
+	size_t ncalls, live, live_max, serial;
+	fake_model_think *think;
+	void *think_arg;
 };
 
 struct call {
@@ -29,6 +31,7 @@ struct call {
 	char *echo;
 	struct timer *timer;
 	unsigned chunk;
+	size_t serial;
 	model_text_cb *on_text;
 	model_done_cb *done;
 	void *arg;
@@ -58,8 +61,8 @@ on_end(void *arg)
 	const struct fake_answer *a = &c->answer;
 	CLEANUP_FREE char *args1 = NULL;
 	CLEANUP_FREE char *args2 = NULL;
-	CLEANUP_FREE char *id1 = mem_printf("call_%zu_1", c->fm->ncalls);
-	CLEANUP_FREE char *id2 = mem_printf("call_%zu_2", c->fm->ncalls);
+	CLEANUP_FREE char *id1 = mem_printf("call_%zu_1", c->serial);
+	CLEANUP_FREE char *id2 = mem_printf("call_%zu_2", c->serial);
 	CLEANUP_JSON struct json *obj = json_object();
 	CLEANUP_FREE char *text = mem_printf("%s%s", a->partial ? a->partial : "",
 	    a->text ? a->text : "");
@@ -139,11 +142,14 @@ fake_call(struct model *model, const struct model_req *req, model_done_cb *done,
 		fm->live_max = fm->live;
 	op_init(&c->op, &call_type);
 	c->fm = fm;
+	c->serial = ++fm->serial;
 	c->on_text = req->on_text;
 	c->done = done;
 	c->arg = arg;
 	c->echo = last_user_text(req->messages);
-	if (step) {
+	if (fm->think) {
+		fm->think(fm->think_arg, req->messages, &c->answer);
+	} else if (step) {
 		TAILQ_REMOVE(&fm->steps, step, link);
 		c->answer = step->answer;
 		mem_free(step);
@@ -187,6 +193,13 @@ fake_model_script(struct fake_model *fm, const struct fake_answer *answer)
 
 	step->answer = *answer;
 	TAILQ_INSERT_TAIL(&fm->steps, step, link);
+}
+
+void
+fake_model_on_request(struct fake_model *fm, fake_model_think *think, void *arg)
+{
+	fm->think = think;
+	fm->think_arg = arg;
 }
 
 size_t

@@ -29,6 +29,11 @@ void fake_model_script(struct fake_model *fm, const struct fake_answer *answer);
 size_t fake_model_calls(const struct fake_model *fm);
 size_t fake_model_live(const struct fake_model *fm);
 size_t fake_model_live_max(const struct fake_model *fm);
+/* Instead of script and echo: fills the answer, whose strings live on. */
+typedef void fake_model_think(void *arg, const struct json *messages,
+	struct fake_answer *ret);
+void fake_model_on_request(struct fake_model *fm, fake_model_think *think,
+	void *arg);
 /* Messages of the i-th request (borrowed). */
 const struct json *fake_model_request(const struct fake_model *fm, size_t i);
 /* All text of the i-th request's messages in one string; caller frees. */

@@ -105,7 +105,7 @@ send_message(struct platform_instance *inst, const struct outgoing *out,
 	struct fake_platform *fp = inst->fp;
 	struct fake_sent *sent;
 
-	for (size_t i = 0; i < fp->nsent; i++)
+	for (size_t i = fp->nsent > 200 ? fp->nsent - 200 : 0; i < fp->nsent; i++)
 		REQUIRE(fp->dead || fp->sent[i].done || fp->sent[i].is_typing ||
 		    fp->sent[i].is_press ||
 		    strcmp(fp->sent[i].chat_id, out->to.chat_id) != 0);
@@ -113,10 +113,15 @@ send_message(struct platform_instance *inst, const struct outgoing *out,
 	    out->buttons, out->nbuttons, cb, arg, &sent);
 
 	sent->is_edit = edit;
-	if (fp->trouble_at < fp->ntrouble &&
+	bool listed = fp->trouble_at < fp->ntrouble &&
 	    (!fp->trouble[fp->trouble_at].chat ||
-	    strcmp(fp->trouble[fp->trouble_at].chat, out->to.chat_id) == 0)) {
+	    strcmp(fp->trouble[fp->trouble_at].chat, out->to.chat_id) == 0);
+
+	if (listed)
 		s->trouble = fp->trouble[fp->trouble_at++];
+	if (listed || (fp->meet && fp->meet(fp->meet_arg, out->to.chat_id, edit,
+	    &s->trouble))) {
+		sent->lost = s->trouble.lost;
 		loop_cancel(&s->timer);
 		s->timer = loop_after(fp->loop, s->trouble.delay, "fake send",
 		    on_answer, s);
@@ -186,6 +191,8 @@ fake_start(const struct platform_env *env, const void *opts, struct err *err)
 	fake_platform->inst = inst;
 	fake_platform->paused = false;
 	fake_platform->dead = false;
+	fake_platform->committed_failed = fake_platform->batch -
+	    fake_platform->committed_ok;
 	env->host->on_state(env->host->arg, "fake", PLATFORM_UP, "");
 	return inst;
 }
@@ -282,6 +289,19 @@ offer(struct fake_platform *fp, const struct msg *msgs, size_t n)
 {
 	REQUIRE(!fp->paused);
 	fp->host.on_batch(fp->host.arg, "fake", msgs, n, ++fp->batch, "c");
+}
+
+void
+fake_offer(struct fake_platform *fp, const struct msg *msg)
+{
+	offer(fp, msg, 1);
+}
+
+bool
+fake_may_offer(const struct fake_platform *fp)
+{
+	return fp->inst && !fp->paused && !fp->dead &&
+	    fp->committed_ok + fp->committed_failed == fp->batch;
 }
 
 unsigned
@@ -434,13 +454,12 @@ fake_last(const struct fake_platform *fp, const char *chat)
 	return n ? fake_text(fp, chat, n - 1) : "";
 }
 
-/* Unknown to us: it may be there. */
-static bool
-arrived(const struct fake_platform *fp, const struct fake_sent *s)
+bool
+fake_arrived(const struct fake_platform *fp, const struct fake_sent *s)
 {
 	return !s->ghost && !s->is_typing && !s->is_press && s->done &&
 	    (s->outcome == SEND_YES ||
-	    (s->outcome == SEND_UNKNOWN && !fp->deaf));
+	    (s->outcome == SEND_UNKNOWN && !fp->deaf && !s->lost));
 }
 
 char *
@@ -453,10 +472,10 @@ fake_screen(const struct fake_platform *fp, const char *chat)
 		const struct fake_sent *s = &fp->sent[i];
 		const char *text = s->text;
 
-		if (s->is_edit || !arrived(fp, s) || strcmp(s->chat_id, chat) != 0)
+		if (s->is_edit || !fake_arrived(fp, s) || strcmp(s->chat_id, chat) != 0)
 			continue;
 		for (size_t k = i + 1; k < fp->nsent; k++)
-			if (fp->sent[k].is_edit && arrived(fp, &fp->sent[k]) &&
+			if (fp->sent[k].is_edit && fake_arrived(fp, &fp->sent[k]) &&
 			    strcmp(fp->sent[k].msg_id, s->msg_id) == 0)
 				text = fp->sent[k].text;
 		buf_printf(&b, "%s%s", b.len > 0 ? "|" : "", text);

@@ -9,7 +9,7 @@
 
 #include "platforms/platform.h"
 
-#define FAKE_SENT_MAX 1024
+#define FAKE_SENT_MAX 16384
 
 struct fake_sent {
 	msec_t at;		/* loop time of the request */
@@ -18,6 +18,7 @@ struct fake_sent {
 	char msg_id[16];	/* what the platform answered with; of edits: whose */
 	bool is_edit, is_typing, is_press, done;
 	bool ghost;		/* of a process that was killed: never left it */
+	bool lost;		/* an unknown outcome that did not arrive */
 	enum send_outcome outcome;
 };
 
@@ -29,6 +30,7 @@ struct fake_trouble {
 	enum send_error error;
 	msec_t retry_after;
 	const char *new_chat_id;
+	bool lost;		/* SEND_UNKNOWN: it did not arrive */
 };
 
 struct fake_platform {		/* one at a time: platform_fake uses it */
@@ -39,6 +41,10 @@ struct fake_platform {		/* one at a time: platform_fake uses it */
 	size_t nsent;
 	struct fake_trouble trouble[64];
 	size_t ntrouble, trouble_at;
+	/* Instead of the list: what this send meets; false: nothing. */
+	bool (*meet)(void *arg, const char *chat, bool edit,
+		struct fake_trouble *ret);
+	void *meet_arg;
 	uint64_t batch;
 	uint64_t committed_ok, committed_failed;
 	msec_t delay;		/* of every send */
@@ -73,6 +79,10 @@ void fake_press_in(struct fake_platform *fp, const char *user, const char *chat,
 /* The service message: the group has a new id. */
 void fake_moved(struct fake_platform *fp, const char *old_id,
 	const char *new_id);
+/* One update of the test's own making. */
+void fake_offer(struct fake_platform *fp, const struct msg *msg);
+/* No batch is open and it takes more. */
+bool fake_may_offer(const struct fake_platform *fp);
 /* Several texts of one getUpdates answer. */
 void fake_say_batch(struct fake_platform *fp, const char *user,
 	const char *const *texts, size_t n);
@@ -89,6 +99,8 @@ const char *fake_last(const struct fake_platform *fp, const char *chat);
 const struct fake_sent *fake_asked(const struct fake_platform *fp,
 	const char *data);
 bool fake_saw(const struct fake_platform *fp, const char *chat, const char *part);
+/* It stands on the screen, also if its sender does not know that. */
+bool fake_arrived(const struct fake_platform *fp, const struct fake_sent *s);
 /* What stands on the screen of a chat, edits applied: "one|two"; caller frees. */
 char *fake_screen(const struct fake_platform *fp, const char *chat);
 

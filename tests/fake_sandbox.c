@@ -281,7 +281,8 @@ on_start(void *arg)
 		return;
 	}
 	REQUIRE(fake_sandbox.n < FAKE_COMMANDS_MAX);
-	for (size_t i = 0; i < fake_sandbox.n; i++)
+	for (size_t i = fake_sandbox.n > 100 ? fake_sandbox.n - 100 : 0;
+	    i < fake_sandbox.n; i++)
 		REQUIRE(fake_sandbox.commands[i].ended != 0 ||
 		    fake_sandbox.commands[i].background ||
 		    strcmp(fake_sandbox.commands[i].sandbox, r->sandbox) != 0);

@@ -8,7 +8,7 @@
 
 #include "sandbox/sandbox.h"
 
-#define FAKE_COMMANDS_MAX 512
+#define FAKE_COMMANDS_MAX 4096
 
 struct fake_command {
 	char *text, *sandbox;

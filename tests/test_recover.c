@@ -212,6 +212,37 @@ a_send_in_flight_becomes_unknown_and_is_not_repeated(void **state)
 	assert_int_equal(json_len(json_get(s->json, "unknown_sends")), 1);
 }
 
+/* Written down, not begun: the next request says so, and the run goes on. */
+static void
+a_call_without_a_row_was_not_started(void **state)
+{
+	struct sync *s = *state;
+	struct run_ref run = { K, 1 };
+	static const char text[] = "[{\"role\":\"assistant\",\"content\":\"\","
+	    "\"tool_calls\":[{\"id\":\"a1\",\"type\":\"function\",\"function\":"
+	    "{\"name\":\"terminal\",\"arguments\":\"{}\"}},{\"id\":\"b2\","
+	    "\"type\":\"function\",\"function\":{\"name\":\"terminal\","
+	    "\"arguments\":\"{}\"}}]},{\"role\":\"tool\",\"tool_call_id\":"
+	    "\"a1\",\"content\":\"done\"}]";
+	CLEANUP_JSON struct json *entries = json_parse(text, strlen(text), NULL);
+
+	assert_non_null(entries);
+	sync_say(s, K, "1", "q", true);
+	SYNC(s, store_append(s->store, &run, entries, s->now, sync_on_done, s));
+	recover(s);
+	assert_string_equal(json_get_str(json_path(s->json, "sessions.0"),
+	    "action", ""), "resume");
+	SYNC(s, store_load(s->store, K, 100, 1 << 20, sync_on_json, s));
+	assert_int_equal(json_len(s->json), 4);
+	assert_string_equal(json_get_str(json_at(s->json, 3), "tool_call_id",
+	    ""), "b2");
+	assert_string_equal(json_get_str(json_at(s->json, 3), "mark", ""),
+	    "not_started");
+	recover(s);		/* once */
+	SYNC(s, store_load(s->store, K, 100, 1 << 20, sync_on_json, s));
+	assert_int_equal(json_len(s->json), 4);
+}
+
 /* Rules 2.4: what is known is edited, to a word that nobody goes on with it. */
 static void
 a_preview_of_an_interrupted_run_gets_its_last_edit(void **state)
@@ -426,6 +457,7 @@ main(void)
 		T(a_tool_that_only_read_or_that_ended_does_not_stop_a_resume),
 		T(a_tool_of_a_cancelled_predecessor_counts_too),
 		T(a_send_in_flight_becomes_unknown_and_is_not_repeated),
+		T(a_call_without_a_row_was_not_started),
 		T(a_preview_of_an_interrupted_run_gets_its_last_edit),
 		T(open_approvals_expire_before_anything_else_can_answer),
 		T(approvals_are_closed_once_and_withdrawn_with_their_run),

@@ -211,6 +211,17 @@ world_crash(struct world *w)
 }
 
 void
+world_power_loss(struct world *w)
+{
+	fake_platform_kill(w->platform);
+	w->opts.drain_ms = 0;
+	gateway_stop(w->gw, on_stopped, w);
+	for (int i = 0; i < 1000 && !w->stopped; i++)
+		world_pass(w, 100);
+	close_parts(w);
+}
+
+void
 world_done(struct world *w)
 {
 	CLEANUP_FREE char *clean = mem_printf("rm -rf %s", w->dir);

@@ -42,6 +42,8 @@ bool world_settle(struct world *w, msec_t max_ms);
 void world_stop(struct world *w);
 /* kill -9: nothing is closed, the next world_boot() finds what was committed. */
 void world_crash(struct world *w);
+/* After a FAULT_POWER: what was not on the disk is gone (tests/fault_vfs.h). */
+void world_power_loss(struct world *w);
 void world_done(struct world *w);	/* also checks that no op is left */
 
 #endif

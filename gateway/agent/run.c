@@ -145,6 +145,7 @@ run_think(struct run *run)
 		.max_messages = run->opts.history_messages,
 		.max_bytes = run->opts.history_bytes,
 		.now_wall = loop_wall(run->env.loop),
+		.read_only = tool_read_only(),
 	};
 	bool repaired = false;
 	CLEANUP_JSON struct json *messages = history_messages(run->entries,

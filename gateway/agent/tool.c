@@ -23,6 +23,19 @@ tool_find(const char *name)
 	return NULL;
 }
 
+const char *const *
+tool_read_only(void)
+{
+	static const char *names[ARRAY_LEN(tools) + 1];
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(tools); i++)
+		if (tools[i]->read_only)
+			names[n++] = tools[i]->name;
+	names[n] = NULL;
+	return names;
+}
+
 struct json *
 tool_schemas(void)
 {

@@ -70,6 +70,8 @@ struct tool {
 };
 
 const struct tool *tool_find(const char *name);
+/* Names of the tools that change nothing, NULL-terminated; static. */
+const char *const *tool_read_only(void);
 /* The `tools` array of a request; caller frees. */
 struct json *tool_schemas(void);
 
