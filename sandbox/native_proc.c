@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "sandbox/feed.h"
 #include "sandbox/native_priv.h"
+#include "sandbox/proxy.h"
 
 #define READ_CHUNK 65536
 #define DRAIN_MAX (1024 * 1024)	/* of one pipe, after the shell's end */
@@ -200,6 +201,8 @@ proc_dead(struct proc *proc)
 	const struct proc_events *events = proc->events;
 	void *arg = proc->arg;
 	proc_free(proc);
+	if (box->port)
+		proxy_command_ended(box->port);
 	events->dead(arg, failed ? &err : NULL);
 	native_box_settle(box);
 }

@@ -31,6 +31,8 @@ struct proxy_port *proxy_open(struct proxy *proxy, const char *sandbox,
 	const int *fds, size_t nfds);
 /* Its decisions are not worth a line (the self-test). */
 void proxy_quiet(struct proxy_port *port);
+/* A command of the sandbox has ended: what it left open ends soon. */
+void proxy_command_ended(struct proxy_port *port);
 /* Connections end at once. */
 void proxy_close(struct proxy_port **port);
 

@@ -440,3 +440,19 @@ conn_new(struct proxy_port *port, int fd)
 	c->watch = loop_watch(loop, fd, LOOP_READ, "proxy client", on_ready, c);
 	c->timer = loop_after(loop, PROXY_HELLO_MS, "proxy hello", on_late, c);
 }
+
+void
+proxy_command_ended(struct proxy_port *port)
+{
+	struct conn *c, *next;
+	char byte;
+
+	for (c = TAILQ_FIRST(&port->conns); c; c = next) {
+		next = TAILQ_NEXT(c, entry);
+		if (c->relay)
+			relay_owner_ended(c->relay);
+		else if (c->waiting &&
+		    recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
+			conn_free(c);
+	}
+}

@@ -30,6 +30,7 @@ struct relay {
 	bool limited;		/* body counts */
 	struct proxy_body body;
 	bool surplus;		/* the client sent more than its request */
+	bool orphan;		/* it ended, and a command with it */
 	relay_cb *cb;
 	void *arg;
 };
@@ -74,7 +75,7 @@ static void on_idle(void *arg);
 static msec_t
 idle_max(const struct relay *r)
 {
-	if (r->surplus)
+	if (r->surplus || r->orphan)
 		return RELAY_SURPLUS_MS;
 	return r->sides[CLIENT].ended || r->sides[SERVER].ended ?
 		RELAY_HALF_IDLE_MS : RELAY_IDLE_MS;
@@ -101,7 +102,7 @@ on_idle(void *arg)
 		relay_arm(r);
 	else
 		relay_end(r, r->surplus ? "the client sent more than its request" :
-			"idle");
+			r->orphan ? "its command has ended" : "idle");
 }
 
 /* ---- moving bytes ------------------------------------------------------------------ */
@@ -286,6 +287,19 @@ static void
 on_server(void *arg, unsigned events)
 {
 	relay_ready(arg, SERVER, events);
+}
+
+void
+relay_owner_ended(struct relay *r)
+{
+	char c;
+
+	/* Its end may be there and not have been read yet. */
+	if (!r->sides[CLIENT].ended &&
+	    recv(r->sides[CLIENT].fd, &c, 1, MSG_PEEK | MSG_DONTWAIT) != 0)
+		return;
+	r->orphan = true;
+	relay_arm(r);
 }
 
 /* ---- beginning ------------------------------------------------------------------------ */

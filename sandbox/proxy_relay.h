@@ -16,7 +16,8 @@
 #define RELAY_CHUNK 65536
 #define RELAY_IDLE_MS 300000	/* nothing moved */
 #define RELAY_HALF_IDLE_MS 60000	/* the same, after one side has ended */
-#define RELAY_SURPLUS_MS 2000	/* the same, after a request too many */
+#define RELAY_SURPLUS_MS 2000	/* the same, after a request too many, or when
+				 * nobody is left to read the answer */
 
 struct relay;
 
@@ -42,5 +43,8 @@ typedef void relay_cb(void *arg, const struct relay_result *res);
 struct relay *relay_new(struct loop *loop, const struct relay_start *start,
 	relay_cb *cb, void *arg);
 void relay_free(struct relay **relay);	/* closes both, no callback */
+/* Some command has ended. If the client has sent its last byte, it was probably
+ * its: the server's silence is not waited for any more. */
+void relay_owner_ended(struct relay *relay);
 
 #endif

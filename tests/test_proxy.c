@@ -609,6 +609,40 @@ connections_end_with_their_port(void **state)
 	close(silent);
 }
 
+static void
+what_an_ended_command_left_open_ends_soon(void **state)
+{
+	int fd = client(), server = tunnel(fd), other = client();
+	int other_server = tunnel(other);
+
+	(void)state;
+	assert_int_equal(shutdown(fd, SHUT_WR), 0);
+	/* Its end has not been read when the word of the command's comes. */
+	proxy_command_ended(w.port);
+	turn(RELAY_SURPLUS_MS + 1);
+	assert_true(gone(server));
+	/* Who still speaks, or only ends later, is left alone. */
+	assert_int_equal(shutdown(other, SHUT_WR), 0);
+	turn(RELAY_SURPLUS_MS * 2);
+	say(other_server, "late");
+	turn(0);
+	hear(other);
+	assert_string_equal(w.got, "late");
+	close(fd);
+	close(server);
+	close(other);
+	close(other_server);
+	/* One that waits for its server, too. */
+	fake_net_name("hang.ok.example", NULL, 0);
+	fd = client();
+	say(fd, "CONNECT hang.ok.example:443 HTTP/1.1\r\n\r\n");
+	turn(0);
+	close(fd);
+	proxy_command_ended(w.port);
+	turn(0);
+	assert_int_equal(w.port->counts.open, 0);
+}
+
 /* Whenever it is cut off, nothing is left. */
 static void
 a_port_can_close_at_any_time(void **state)
@@ -680,6 +714,7 @@ main(void)
 		T(one_sandbox_takes_its_share_only),
 		T(a_client_that_reads_nothing_stops_its_server),
 		T(connections_end_with_their_port),
+		T(what_an_ended_command_left_open_ends_soon),
 		T(a_port_can_close_at_any_time),
 		T(the_log_is_bounded_and_counts),
 	};

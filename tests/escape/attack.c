@@ -293,6 +293,80 @@ act_udp(char **argv)
 	return say(fd < 0 ? -1 : connect(fd, (struct sockaddr *)&to, sizeof(to)));
 }
 
+/* Sends to the sandbox's proxy and reads what it answers: bytes, 0, or -1. */
+static ssize_t
+ask_proxy(const void *text, size_t len, char *answer, size_t size)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(3128) };
+	static int fd = -1;
+	struct pollfd p = { .events = POLLIN };
+
+	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	if (fd < 0) {
+		fd = socket(AF_INET, SOCK_STREAM, 0);
+		if (connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0)
+			return -1;
+	}
+	if (send(fd, text, len, MSG_NOSIGNAL) < 0)
+		return -1;
+	p.fd = fd;
+	if (poll(&p, 1, 12000) != 1) {
+		errno = ETIMEDOUT;
+		return -1;
+	}
+	ssize_t n = recv(fd, answer, size - 1, 0);
+	if (n >= 0)
+		answer[n] = 0;
+	return n;
+}
+
+/* proxy LINE...: a request of these lines; the status of the answer. */
+static int
+act_proxy(char **argv)
+{
+	char text[8192], answer[4096];
+	size_t len = 0;
+
+	for (; *argv; argv++)
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s\r\n", *argv);
+	len += (size_t)snprintf(text + len, sizeof(text) - len, "\r\n");
+	ssize_t n = ask_proxy(text, len, answer, sizeof(answer));
+	if (n < 0)
+		return say(-1);
+	printf("%.3s\n", n > 12 ? answer + 9 : "");
+	return 0;
+}
+
+/* socks COMMAND TYPE HEX PORT: the code of the answer. HEX: address or name. */
+static int
+act_socks(char **argv)
+{
+	unsigned char text[300] = { 5, (unsigned char)number(argv[0]), 0,
+		(unsigned char)number(argv[1]) };
+	size_t len = 4, n = strlen(argv[2]);
+	char answer[300];
+
+	if (ask_proxy("\5\1\0", 3, answer, sizeof(answer)) != 2)
+		return say(-1);
+	if (text[3] == 3) {
+		text[len++] = (unsigned char)n;
+		memcpy(text + len, argv[2], n);
+		len += n;
+	} else {
+		char byte[3] = "";
+		for (size_t i = 0; i + 1 < n; i += 2) {
+			memcpy(byte, argv[2] + i, 2);
+			text[len++] = (unsigned char)strtoul(byte, NULL, 16);
+		}
+	}
+	text[len++] = (unsigned char)(number(argv[3]) >> 8);
+	text[len++] = (unsigned char)number(argv[3]);
+	if (ask_proxy(text, len, answer, sizeof(answer)) < 2)
+		return say(-1);
+	printf("%d\n", answer[1]);
+	return 0;
+}
+
 static socklen_t
 abstract_address(struct sockaddr_un *un, const char *name)
 {
@@ -535,6 +609,7 @@ static const struct {
 	{ "memory", act_memory, 1 }, { "fill", act_fill, 2 },
 	{ "inodes", act_inodes, 2 }, { "landlock-room", act_landlock_room, 0 },
 	{ "core", act_core, 0 }, { "lookup", act_lookup, 1 },
+	{ "proxy", act_proxy, 1 }, { "socks", act_socks, 4 },
 };
 
 int

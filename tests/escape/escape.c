@@ -4,11 +4,12 @@
  * where it must give exactly the word expected.  A control that gives something
  * else makes the probe a SKIP, never a pass.  TAP on stdout.
  *
- *	escape PROBES ATTACK
+ *	escape PROBES ATTACK [NETWORK]
  */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netdb.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -24,6 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/ip.h"
 #include "base/mem.h"
 #include "tests/real_native.h"
 
@@ -40,6 +42,55 @@ static struct suite {
 	int shm;
 	unsigned n, failed, skipped;
 } s;
+
+/* Names of the filtered network's probes, as the gateway's resolver tells them. */
+int
+getaddrinfo(const char *name, const char *service, const struct addrinfo *hints,
+	struct addrinfo **ret)
+{
+	static const struct { const char *name, *first, *then; } names[] = {
+		{ "inner.probe", "127.0.0.1", NULL }, { "meta.probe", "169.254.169.254", NULL },
+		{ "private.probe", "10.255.255.1", NULL },
+		{ "nat64.probe", "64:ff9b::10.255.255.1", NULL },
+		{ "mixed.probe", "127.0.0.77", "127.0.0.1" },
+		/* What is permitted at the first question, then what is not. */
+		{ "rebind.probe", "127.0.0.77", NULL },
+	};
+	static int asked;	/* by one thread after the other */
+
+	(void)service, (void)hints;
+	*ret = NULL;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		const char *list[] = { names[i].then, names[i].first };
+		if (strcmp(name, names[i].name) != 0)
+			continue;
+		if (strcmp(name, "rebind.probe") == 0 && asked++ > 0)
+			list[1] = "127.0.0.1";
+		for (size_t k = 0; k < ARRAY_LEN(list); k++) {
+			struct ip ip;
+			if (!list[k])
+				continue;
+			struct { struct addrinfo info; struct sockaddr_storage sa; } *a =
+				mem_alloc(sizeof(*a));
+			REQUIRE(ip_parse(list[k], &ip) == 0);
+			a->info.ai_addrlen = ip_to_sockaddr(&ip, 0, &a->sa);
+			a->info.ai_addr = (struct sockaddr *)&a->sa;
+			a->info.ai_next = *ret;
+			*ret = &a->info;
+		}
+	}
+	return *ret ? 0 : EAI_NONAME;
+}
+
+void
+freeaddrinfo(struct addrinfo *list)
+{
+	while (list) {
+		struct addrinfo *next = list->ai_next;
+		mem_free(list);
+		list = next;
+	}
+}
 
 static void
 bait_tcp(struct buf *vars)
@@ -284,13 +335,18 @@ copy_attack(const char *from)
 int
 main(int argc, char **argv)
 {
+	/* As open as can be: what stops a probe is not the list. */
+	const char *const every[] = { "*", NULL }, *const ports[] = { "1-65535", NULL };
+	const char *const named[] = { "127.0.0.77", NULL };
 	const struct native_opts opts = {
+		.network = argc == 4 ? argv[3] : "none",
+		.egress = { .allow = every, .ports = ports, .private_allow = named },
 		.memory_max = 256u << 20, .pids_max = 100, .files_max = 256,
 		.file_size_max = 16u << 20, .tmp_max = 16u << 20,
 	};
 
-	if (argc != 3) {
-		fprintf(stderr, "usage: escape PROBES ATTACK\n");
+	if (argc != 3 && argc != 4) {
+		fprintf(stderr, "usage: escape PROBES ATTACK [NETWORK]\n");
 		return 2;
 	}
 	s.attack = realpath(argv[2], NULL);
