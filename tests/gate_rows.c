@@ -64,6 +64,7 @@ gate_rows_load(struct gate_rows *rows, const char *name)
 		take(r->category, sizeof(r->category), &at);
 		r->command = mem_str(strsep(&at, "\t"));
 		r->len = unescape(r->command);
+		r->has_note = at && *at;
 	}
 	free(line);
 	fclose(f);

@@ -2,6 +2,7 @@
 #ifndef GATEHOUSE_TESTS_GATE_ROWS_H
 #define GATEHOUSE_TESTS_GATE_ROWS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "gateway/gate/classify.h"
@@ -12,6 +13,7 @@ struct gate_row {
 	char category[24];
 	char *command;		/* bytes, unescaped */
 	size_t len;
+	bool has_note;
 };
 
 struct gate_rows {

@@ -71,6 +71,33 @@ every_row_of_our_own_corpus_is_right(void **state)
 	check_rows("approval-own.tsv", 800);
 }
 
+/* Rows written by kinds before the rules were looked at, batch by batch. */
+static void
+every_row_of_the_fresh_batches_is_right(void **state)
+{
+	(void)state;
+	check_rows("approval-fresh1.tsv", 3000);
+}
+
+/* Rows that could be judged otherwise: each says why, none may run what is
+ * fatal unasked. */
+static void
+every_disputed_row_has_its_reason(void **state)
+{
+	struct gate_rows rows;
+	(void)state;
+	gate_rows_load(&rows, "approval-disputed.tsv");
+	assert_true(rows.n >= 20);
+	for (size_t i = 0; i < rows.n; i++) {
+		const struct gate_row *r = &rows.v[i];
+		assert_true(r->has_note);
+		if (strcmp(r->verdict, "never") == 0)
+			assert_int_not_equal(gate_level_of(&gate_row_ctx, r->command,
+				r->len), GATE_ALLOW);
+	}
+	gate_rows_done(&rows);
+}
+
 /* hermes-agent#36846 */
 static void
 spellings_of_a_delete_all_ask(void **state)
@@ -377,6 +404,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_row_of_the_given_corpus_is_right),
 		cmocka_unit_test(every_row_of_our_own_corpus_is_right),
+		cmocka_unit_test(every_row_of_the_fresh_batches_is_right),
+		cmocka_unit_test(every_disputed_row_has_its_reason),
 		cmocka_unit_test(spellings_of_a_delete_all_ask),
 		cmocka_unit_test(words_in_data_do_not_ask),
 		cmocka_unit_test(always_is_the_exact_command_or_nothing),

@@ -334,6 +334,19 @@ expand_tilde(struct builder *b, const struct sh_part *part)
 	return n;
 }
 
+/* The length of "NAME=" at the start of a word, else 0. */
+static size_t
+name_before_equals(const struct sh_part *part)
+{
+	size_t n = 0;
+	while (n < part->len && (isalnum((unsigned char)part->text[n]) ||
+	    part->text[n] == '_'))
+		n++;
+	bool name = n > 0 && n < part->len && part->text[n] == '=' &&
+		!isdigit((unsigned char)part->text[0]);
+	return name ? n + 1 : 0;
+}
+
 static void
 expand_literal(struct builder *b, const struct sh_part *part, bool first)
 {
@@ -341,8 +354,16 @@ expand_literal(struct builder *b, const struct sh_part *part, bool first)
 	if (part->quoted) {
 		b->started = true;
 		b->flags |= FIELD_QUOTED;
-	} else if (first && part->len > 0 && part->text[0] == '~') {
-		i = expand_tilde(b, part);
+	} else if (first && part->len > 0) {
+		/* Bash expands the tilde of NAME=~ in any word */
+		size_t eq = name_before_equals(part);
+		struct sh_part rest = *part;
+		rest.text += eq;
+		rest.len -= eq;
+		for (; i < eq; i++)
+			put_byte(b, part->text[i], false);
+		if (rest.len > 0 && rest.text[0] == '~')
+			i += expand_tilde(b, &rest);
 	}
 	for (; i < part->len; i++)
 		put_byte(b, part->text[i], part->quoted);

@@ -33,6 +33,8 @@ static const char *const cred_globs[] = {
 	"/etc/sudoers*", "/etc/ssl/private*", "/etc/ssh/ssh_host_*key",
 	"/proc/*/environ", "/proc/*/mem", "/proc/kcore", "/proc/*/auxv",
 	"/dev/mem", "/dev/kmem", "/run/secrets*", "/var/run/secrets*",
+	"*/*.key", "*/*private*.pem", "*/privkey*.pem", "*/*.p12", "*/*.pfx",
+	"*/*.jks", "*/*.kdbx", "*/*.ovpn",
 	"*/.config/sops*", "*/*.pem.key", "*/.step/*", "*/kubeconfig",
 	"/root/.*_history", "/proc/*/fd/*", "*/.mc/config.json", "*/.dockercfg",
 	"/etc/kubernetes/*", "*/.rhosts", "*/.fetchmailrc", "*/.msmtprc",
@@ -162,7 +164,7 @@ worth_a_look(const char *s)
 	static const char *const marks[] = { "/.", "id_", "secret", "credential",
 		"service-account", "mcp.json", "claude.md", "agents.md", "gemini.md",
 		"gatehouse", "pip.conf", "kubeconfig", "launch", "keychain", ".key",
-		"_netrc" };
+		"_netrc", ".pem", ".p12", ".pfx", ".jks", ".kdbx", ".ovpn" };
 	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
 		if (strncmp(s, starts[i], strlen(starts[i])) == 0)
 			return true;

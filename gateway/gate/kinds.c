@@ -6,10 +6,10 @@
 #define SLOTS 4096
 
 static const struct gate_kind *const tables[] = {
-	kinds_shell, kinds_wrap, kinds_interp, kinds_plain, kinds_text,
+	kinds_shell, kinds_wrap, kinds_interp, kinds_verbs, kinds_plain, kinds_text,
 	kinds_files, kinds_disk, kinds_git, kinds_net, kinds_proc, kinds_pkg,
 	kinds_cloud, kinds_data, kinds_find, kinds_system, kinds_build,
-	kinds_fetch,
+	kinds_fetch, kinds_forge,
 };
 
 struct slot {

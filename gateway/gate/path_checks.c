@@ -16,6 +16,10 @@ path_check_read(struct walk *w, const struct gate_field *f)
 	else if (p.zone == ZONE_BLOCK)
 		walk_ask_severe(w, GATE_CLASS_FILES, "disk copy",
 			"it reads the raw disk %s", f->s);
+	else if (p.zone == ZONE_DEVICE && strncmp(f->s, "/dev/tcp/", 9) != 0 &&
+	    strncmp(f->s, "/dev/udp/", 9) != 0)
+		walk_ask(w, GATE_CLASS_CREDENTIALS, "device read",
+			"it reads what the device %s gives", f->s);
 	if (strncmp(f->s, "/dev/tcp/", 9) == 0 || strncmp(f->s, "/dev/udp/", 9) == 0)
 		walk_ask(w, GATE_CLASS_NETWORK, "raw network connection",
 			"it opens a network connection (%s)", f->s);
@@ -49,7 +53,8 @@ path_check_write(struct walk *w, const struct gate_field *f, const char *verb)
 	if (p.zone == ZONE_BLOCK)
 		walk_never(w, "write to block device",
 			"it %s the raw disk %s", verb, f->s);
-	else if (p.norm && strcmp(p.norm, "/proc/sysrq-trigger") == 0)
+	else if (p.norm && word_in(p.norm, strlen(p.norm), "/proc/sysrq-trigger "
+	    "/sys/power/state /dev/mem /dev/kmem /dev/port"))
 		walk_never(w, "system shutdown/reboot",
 			"%s can stop the machine at once", f->s);
 	else if (p.guarded)
@@ -61,12 +66,25 @@ path_check_write(struct walk *w, const struct gate_field *f, const char *verb)
 }
 
 void
+path_check_replace(struct walk *w, const struct gate_field *f, const char *verb)
+{
+	if (path_of(w, f).vital_file)
+		walk_never(w, "overwrite system config",
+			"it %s %s, without which nobody logs in or nothing starts",
+			verb, f->s);
+	path_check_write(w, f, verb);
+}
+
+void
 path_check_delete(struct walk *w, const struct gate_field *f, bool recursive)
 {
 	struct path p = path_of(w, f);
 	if (p.ours && !w->ctx->isolated)
 		walk_never(w, "gatehouse's own files",
 			"it deletes %s, gatehouse's own state", f->s);
+	if (p.vital_file)
+		walk_never(w, "delete in root path",
+			"without %s nobody logs in or nothing starts", f->s);
 	if (p.vital && (recursive || p.all)) {
 		walk_never(w, "delete in root path",
 			"deleting %s loses the machine or a home", f->s);

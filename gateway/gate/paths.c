@@ -70,7 +70,9 @@ is_vital_dir(const char *p)
 		"/usr/sbin /usr/share /usr/local/bin /usr/local/lib /var/lib "
 		"/System /Library /Users /Applications /Volumes /private "
 		"/private/etc /private/var /boot/efi /boot/grub /etc/ssh "
-		"/var/lib/dpkg /usr/include /usr/libexec /nix /snap";
+		"/var/lib/dpkg /lib/modules /usr/lib/modules /lib/x86_64-linux-gnu "
+		"/usr/lib/x86_64-linux-gnu /lib/systemd /usr/lib/systemd "
+		"/etc/systemd /etc/pam.d /usr/include /usr/libexec /nix /snap";
 	return word_in(p, strlen(p), list);
 }
 
@@ -160,6 +162,26 @@ unknown_part(const char *s)
 	return strchr(s, MARK_ANY) != NULL;
 }
 
+/* A file without which nobody logs in or nothing starts. */
+static bool
+is_vital_file(const char *p)
+{
+	static const char list[] = "/etc/passwd /etc/shadow /etc/group /etc/fstab "
+		"/bin/sh /bin/bash /usr/bin/bash /usr/bin/sh /usr/bin/dash /bin/dash "
+		"/sbin/init /usr/sbin/init /etc/inittab "
+		"/usr/lib/systemd/systemd /lib/systemd/systemd";
+	static const char *const globs[] = { "/boot/vmlinu*", "/boot/init*",
+		"/boot/grub*", "/boot/efi/*", "*/ld-linux*.so*", "*/libc.so*",
+		"*/ld-musl*.so*", "*/libc-2*.so" };
+	if (word_in(p, strlen(p), list))
+		return true;
+	for (size_t i = 0; i < sizeof(globs) / sizeof(globs[0]); i++)
+		if ((strncmp(p, "/boot", 5) == 0 || strncmp(p, "/lib", 4) == 0 ||
+		    strncmp(p, "/usr/lib", 8) == 0) && fnmatch(globs[i], p, 0) == 0)
+			return true;
+	return false;
+}
+
 struct path
 path_of(struct walk *w, const struct gate_field *f)
 {
@@ -193,6 +215,7 @@ path_of(struct walk *w, const struct gate_field *f)
 		(p.glob && !p.all && glob_hits_vital(w, p.norm));
 	if (p.zone == ZONE_INSIDE && strcmp(p.norm, w->ctx->home) != 0)
 		p.vital = false;
+	p.vital_file = p.zone == ZONE_SYSTEM && is_vital_file(p.norm);
 	p.ours = w->ctx->state_dir && beneath(p.norm, w->ctx->state_dir);
 	guard_path(w, &p);
 	return p;

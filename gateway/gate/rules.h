@@ -22,7 +22,7 @@ extern const struct gate_kind kinds_plain[], kinds_shell[], kinds_wrap[],
 	kinds_interp[], kinds_text[], kinds_files[], kinds_disk[], kinds_git[],
 	kinds_net[], kinds_proc[], kinds_pkg[], kinds_cloud[], kinds_data[],
 	kinds_find[], kinds_system[], kinds_build[],
-	kinds_fetch[];
+	kinds_fetch[], kinds_verbs[], kinds_forge[];
 
 /* NULL: no such kind. */
 const struct gate_kind *kind_find(const char *name);
@@ -78,6 +78,7 @@ struct path {
 	enum path_zone zone;
 	const char *norm;	/* absolute, without . and .. */
 	bool vital;		/* losing all of it loses the machine or a home */
+	bool vital_file;	/* no log-in or no start without it */
 	bool all;		/* it stood for everything below norm (/ *) */
 	bool glob;
 	bool ours;		/* our own state directory (rules 4.5) */
@@ -91,6 +92,9 @@ struct path path_of(struct walk *w, const struct gate_field *f);
 const char *path_known(struct walk *w, const struct gate_field *f);
 /* Each says what it finds; verb is for people: "writes", "copies into". */
 void path_check_write(struct walk *w, const struct gate_field *f,
+	const char *verb);
+/* The same, where all that was in it is lost. */
+void path_check_replace(struct walk *w, const struct gate_field *f,
 	const char *verb);
 void path_check_read(struct walk *w, const struct gate_field *f);
 void path_check_delete(struct walk *w, const struct gate_field *f,
@@ -118,6 +122,18 @@ void rule_check_address(struct walk *w, const struct gate_field *f);
 void rule_ask_sends(struct walk *w, const char *what);
 /* arg: "class|key|why", asked whatever the operands are. */
 void rule_says(struct walk *w, struct gate_cmd *c, const char *arg);
+/* wrappers: where the inner command starts (c->n: nowhere), by the grammar in
+ * arg; the fields from there on as one text that a shell is given */
+size_t rule_inner_at(const struct gate_cmd *c, const char *arg);
+void rule_rest_as_text(struct walk *w, struct gate_cmd *c, size_t from);
+void rule_xargs(struct walk *w, struct gate_cmd *c, const char *arg);
+void rule_parallel(struct walk *w, struct gate_cmd *c, const char *arg);
+/* arg: "reading subcommands or options|class|key|why". */
+void rule_unless(struct walk *w, struct gate_cmd *c, const char *arg);
+/* Options of any tool that write a file or name a program. */
+void rule_options(struct walk *w, struct gate_cmd *c);
+/* Does a value that names a program name a known, harmless one? */
+bool rule_program_is_harmless(const char *value);
 void rule_data_loss(struct walk *w, struct gate_cmd *c);	/* db:drop and its kind */
 void rule_build(struct walk *w, struct gate_cmd *c);	/* runs project code */
 

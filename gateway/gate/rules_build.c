@@ -74,6 +74,31 @@ rule_program(struct walk *w, struct gate_cmd *c)
 			"%s is a program that the gate doesn't know", c->v[0].s);
 }
 
+/* DESTDIR=X, PREFIX=X: what is installed lands there. */
+static bool
+make_elsewhere(struct walk *w, const struct gate_field *f)
+{
+	if (!field_starts(f, "DESTDIR=") && !field_starts(f, "PREFIX=") &&
+	    !field_starts(f, "prefix="))
+		return false;
+	const char *at = strchr(f->s, '=') + 1;
+	struct gate_field dir = field_text(w, at, strlen(at), f->flags);
+	if (dir.len > 0)
+		path_check_write(w, &dir, "installs into");
+	return dir.len > 0;
+}
+
+/* NAME=value of make is like one of the environment. */
+static void
+make_variable(struct walk *w, const struct gate_field *f)
+{
+	const char *eq = strchr(f->s, '=');
+	if (!eq || eq == f->s)
+		return;
+	struct gate_field v = field_text(w, eq + 1, strlen(eq + 1), f->flags);
+	rule_env(w, arena_strn(w->arena, f->s, strcspn(f->s, ":+?=")), &v, true);
+}
+
 static void
 rule_make(struct walk *w, struct gate_cmd *c, const char *arg)
 {
@@ -106,9 +131,12 @@ rule_make(struct walk *w, struct gate_cmd *c, const char *arg)
 		if (k != OPT_WORD)
 			continue;
 		const char *s = o.word->s;
-		elsewhere |= !strncmp(s, "DESTDIR=", 8) || !strncmp(s, "PREFIX=", 7) ||
-			!strncmp(s, "prefix=", 7);
+		elsewhere |= make_elsewhere(w, o.word);
+		make_variable(w, o.word);
 		install |= word_in(s, strlen(s), "install uninstall");
+		if (word_in(s, strlen(s), "deploy publish upload") && !dry)
+			walk_ask(w, GATE_CLASS_NETWORK, "publish",
+				"make %s changes what others see or use", s);
 		if (!strncmp(s, "SHELL=", 6) || !strncmp(s, ".SHELLFLAGS", 11) ||
 		    !strncmp(s, "MAKEFLAGS=", 10) || strstr(s, "$(shell") ||
 		    (strchr(s, '=') && (strchr(s, '`') || strchr(s, ';'))))
@@ -130,6 +158,8 @@ rule_compile(struct walk *w, struct gate_cmd *c, const char *arg)
 	int k;
 	struct gate_field out = { "a.out", 5, 0 };
 	bool fresh = c->in.present;
+	bool in_place = word_in(c->name, strlen(c->name), "objcopy strip ranlib "
+		"patchelf install_name_tool lipo");
 	opts_init(&o, c, arg, "output");
 	while ((k = opts_next(&o)) != OPT_END) {
 		if (k == 'o' && o.val) {
@@ -138,6 +168,8 @@ rule_compile(struct walk *w, struct gate_cmd *c, const char *arg)
 		} else if (k == OPT_WORD) {
 			fresh |= path_was_written(w, o.word);
 			path_check_read(w, o.word);
+			if (in_place)
+				path_check_write(w, o.word, "changes");
 		}
 	}
 	for (size_t i = 1; i < c->n; i++)
@@ -146,7 +178,10 @@ rule_compile(struct walk *w, struct gate_cmd *c, const char *arg)
 		    field_starts(&c->v[i], "-specs") ||
 		    field_starts(&c->v[i], "--specs") ||
 		    field_starts(&c->v[i], "-fuse-ld=/") ||
-		    field_starts(&c->v[i], "-Xclang=-load"))
+		    field_starts(&c->v[i], "-Xclang=-load") ||
+		    field_starts(&c->v[i], "-B") || field_starts(&c->v[i], "@") ||
+		    field_starts(&c->v[i], "--plugin") ||
+		    field_starts(&c->v[i], "-plugin"))
 			walk_ask(w, GATE_CLASS_CODE, "program run through an option",
 				"the compiler loads or runs %s", c->v[i].s);
 	if (fresh || w->tree_fetched)
@@ -168,7 +203,7 @@ rule_data_loss(struct walk *w, struct gate_cmd *c)
 		    "db:drop db:reset db:purge db:wipe migrate:fresh migrate:reset "
 		    "ecto.drop ecto.reset flush reset_db sqlflush db:schema:load "
 		    "db:truncate_all migrate:refresh migrate:rollback "
-		    "db:migrate:undo:all db:rollback downgrade"))
+		    "db:migrate:undo:all db:rollback downgrade --force-reset"))
 			walk_ask(w, GATE_CLASS_FILES, "database emptied or changed",
 				"%s %s loses what a database holds", c->name, f->s);
 	}
@@ -188,6 +223,7 @@ rule_tool(struct walk *w, struct gate_cmd *c, const char *arg)
 			walk_ask(w, GATE_CLASS_CODE, "remote package run",
 				"it runs code from %s", f->s);
 	}
+	rule_options(w, c);
 	rule_data_loss(w, c);
 	rule_build(w, c);
 }
@@ -216,6 +252,9 @@ rule_cmake(struct walk *w, struct gate_cmd *c, const char *arg)
 	bool prefix = opts_has(c, "", "", "prefix destdir");
 	for (size_t i = 1; i < c->n; i++) {
 		const struct gate_field *f = &c->v[i];
+		if ((field_is(f, "--prefix") || field_is(f, "--destdir")) &&
+		    i + 1 < c->n && opts_has(c, "", "", "install"))
+			path_check_write(w, &c->v[i + 1], "installs into");
 		if ((field_is(f, "--install") || field_is(f, "install")) && !prefix)
 			walk_ask(w, GATE_CLASS_FILES, "install outside the workspace",
 				"it installs into the system");
@@ -285,6 +324,8 @@ const struct gate_kind kinds_build[] = {
 	  "react-native expo svelte remix tailwindcss postcss htmlhint dlv air erb "
 	  "perltidy perlcritic hlint ormolu carthage emulator commitizen cz "
 	  "standard-version circleci prisma drizzle-kit flyway liquibase sqlfluff "
+	  "electron arduino-cli platformio pio ocamlfind jar jlink jpackage jmod "
+	  "age-keygen mkcert lein-test boot buildozer briefcase pyinstaller nuitka "
 	  "dbmate migrate appium allure geckodriver chromedriver nodemon "
 	  "commitlint lint-staged husky-run changeset",
 	  rule_tool, "publish deploy release upload push db:deploy set-password "

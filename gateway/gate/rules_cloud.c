@@ -112,7 +112,7 @@ static void
 docker_group(struct walk *w, struct gate_cmd *c, const char *group)
 {
 	static const char reads[] = "ls list inspect logs ps top stats port history "
-		"show du version config build pull tag create events diff prune-dry "
+		"show du df info version config build pull tag create events diff prune-dry "
 		"images up start run exec restart-dry convert attach";
 	if (c->n < 2)
 		return;
@@ -249,6 +249,10 @@ rule_kubectl(struct walk *w, struct gate_cmd *c, const char *arg)
 	if (!strcmp(verb, "rollout") && at + 1 < c->n &&
 	    word_in(c->v[at + 1].s, c->v[at + 1].len, "status history"))
 		return;
+	for (size_t i = at + 1; i < c->n; i++)
+		if (field_is(&c->v[i], "--dry-run=client") ||
+		    field_is(&c->v[i], "--dry-run=server"))
+			return;
 	if (!word_in(verb, strlen(verb), reads))
 		walk_ask(w, GATE_CLASS_NETWORK, "change of a cluster",
 			"%s %s changes a cluster", c->name, verb);
@@ -267,8 +271,9 @@ rule_cloud(struct walk *w, struct gate_cmd *c, const char *arg)
 	for (size_t i = 1; i < c->n; i++) {
 		const char *s = c->v[i].s;
 		size_t n = strlen(s);
+		secret |= !strcmp(s, "--with-decryption");
 		if (s[0] == '-') {
-			if (!strncmp(s, "-auto-approve", 13) || !strncmp(s, "-destroy", 8) ||
+			if (!strcmp(s, "--prod") || !strncmp(s, "-auto-approve", 13) || !strncmp(s, "-destroy", 8) ||
 			    !strncmp(s, "-out=/", 6))
 				reads = false, any = true, i = c->n;
 			continue;
@@ -284,7 +289,7 @@ rule_cloud(struct walk *w, struct gate_cmd *c, const char *arg)
 		if (word_in(s, n, "delete rm rb terminate destroy apply deploy create "
 		    "update put remove set sync cp mv run exec import taint state "
 		    "force-unlock apps:destroy config:set install upgrade uninstall "
-		    "rollback invoke start stop kill ssh console")) {
+		    "rollback invoke start stop kill ssh console --prod")) {
 			bool harmless = !strcmp(s, "state") && i + 1 < c->n &&
 				word_in(c->v[i + 1].s, c->v[i + 1].len, "list show");
 			if (!harmless) {
@@ -309,16 +314,17 @@ const struct gate_kind kinds_cloud[] = {
 	{ "k9s stern kubectx kubens minikube kind k3d eksctl kops argocd flux istioctl "
 	  "velero kustomize skaffold helmfile", rule_cloud, "build" },
 	{ "helm", rule_cloud, "repo-list env dep" },
-	{ "terraform tofu terragrunt pulumi cdk cdktf sam serverless packer vagrant",
+	{ "terraform tofu terragrunt pulumi cdk cdktf sam serverless vagrant",
 	  rule_cloud, "init synth refresh-only workspace-list build" },
+	{ "packer", rule_cloud, "init" },
 	{ "aws gcloud az gsutil doctl hcloud linode-cli oci ibmcloud aliyun s3cmd "
-	  "rclone mc azcopy b2sdk scw exo fly flyctl heroku vercel netlify firebase "
+	  "bq influx rclone mc azcopy b2sdk scw exo fly flyctl heroku vercel netlify firebase "
 	  "wrangler railway render supabase gh-pages surge eb cf dokku now amplify "
 	  "openstack virsh vboxmanage VBoxManage qm govc multipass lxc-ls limactl "
 	  "colima", rule_cloud, "dev build" },
 	{ "buildah skopeo crane kaniko img ctr crictl", rule_cloud,
 	  "images inspect bud build" },
-	{ "ansible ansible-playbook ansible-console ansible-galaxy salt salt-call "
+	{ "ansible ansible-console ansible-galaxy salt salt-call "
 	  "puppet chef-client knife fab pssh clush", rule_says,
 	  "network|change of other machines|works on other machines" },
 	{ "ansible-lint ansible-doc ansible-inventory kubeval kubeconform kube-linter "

@@ -50,7 +50,7 @@ check_sql(struct walk *w, const char *text, size_t len)
 {
 	const char *s = text, *end = text + len;
 	char word[32], before[32] = ";";
-	bool deletes = false, updates = false, where = false;
+	bool deletes = false, updates = false, where = false, copies = false;
 	for (;;) {
 		s = sql_next(s, end, word, sizeof(word));
 		bool first = !strcmp(before, ";");
@@ -73,6 +73,11 @@ check_sql(struct walk *w, const char *text, size_t len)
 		if (first && !strcmp(word, "alter"))
 			walk_ask(w, GATE_CLASS_FILES, "SQL ALTER",
 				"it changes a table's shape or a user");
+		copies |= first && !strcmp(word, "copy");
+		if (copies && word_in(word, strlen(word), "program x") &&
+		    word_in(before, strlen(before), "to from"))
+			walk_ask(w, GATE_CLASS_CODE, "SQL that runs or writes files",
+				"COPY reads or writes files of the server");
 		if (first && word_in(word, strlen(word), "grant revoke shutdown load "
 		    "attach call do exec execute kill flush reset"))
 			walk_ask(w, GATE_CLASS_FILES, "SQL administration",
@@ -160,10 +165,16 @@ rule_sql_client(struct walk *w, struct gate_cmd *c, const char *arg)
 			path_check_write(w, o.word, "opens");
 		} else if ((k == 'l' || k == 'V' || k == 'h') && k < 256) {
 			given |= !o.val;
+		} else if (k == OPT_LONG) {
+			given |= opts_long(&o, "list", 4) ||
+				opts_long(&o, "version", 4) || opts_long(&o, "help", 4);
 		}
 	}
-	if (!given)
+	if (!given && c->in.present)
 		statements_from_input(w, c);
+	else if (!given)
+		walk_ask(w, GATE_CLASS_CODE, "interactive interpreter",
+			"%s would wait for statements that nobody sees here", c->name);
 }
 
 static void
@@ -184,6 +195,9 @@ rule_redis(struct walk *w, struct gate_cmd *c, const char *arg)
 				"it runs a script in the database");
 	if (k != OPT_WORD) {
 		statements_from_input(w, c);
+		if (c->n == 1 && !c->in.present)
+			walk_ask(w, GATE_CLASS_CODE, "interactive interpreter",
+				"%s would wait for commands", c->name);
 		return;
 	}
 	char verb[32] = "";
@@ -193,7 +207,11 @@ rule_redis(struct walk *w, struct gate_cmd *c, const char *arg)
 		!cmd_arg_is(c, o.i, "GET");
 	bool kill = !strcmp(verb, "client") && (cmd_arg_is(c, o.i, "kill") ||
 		cmd_arg_is(c, o.i, "KILL"));
-	if (!word_in(verb, strlen(verb), reads) || set || kill)
+	bool any = false;	/* which key goes can't be told */
+	for (size_t i = o.i; i < c->n; i++)
+		any |= (c->v[i].flags & FIELD_ANY) != 0;
+	if (!word_in(verb, strlen(verb), reads) || set || kill ||
+	    (any && !strcmp(verb, "del")))
 		walk_ask(w, GATE_CLASS_FILES, "database emptied or changed",
 			"redis %s can lose data or run code", verb);
 }
@@ -206,6 +224,10 @@ rule_mongo(struct walk *w, struct gate_cmd *c, const char *arg)
 	int k;
 	opts_init(&o, c, arg, "eval host port username password file");
 	while ((k = opts_next(&o)) != OPT_END) {
+		if (k == OPT_WORD && strlen(o.word->s) > 3 &&
+		    strcmp(o.word->s + o.word->len - 3, ".js") == 0)
+			walk_ask(w, GATE_CLASS_FILES, "SQL that can't be read",
+				"what it does is in a file (%s)", o.word->s);
 		if (k != OPT_LONG || !opts_long(&o, "eval", 3) || !o.val)
 			continue;
 		static const char *const bad[] = { "drop", "delete", "remove",
@@ -230,17 +252,19 @@ const struct gate_kind kinds_data[] = {
 	{ "psql pgcli cockroach", rule_sql_client, "c:f:d:h:p:U:o:L:v:F:P:R:T:" },
 	{ "mysql mariadb mycli", rule_sql_client, "e:h:u:P:D:S:p::" },
 	{ "sqlite3 sqlite litecli duckdb", rule_sql_client, "c:" },
-	{ "sqlcmd isql usql clickhouse-client clickhouse bq snowsql trino presto "
-	  "cqlsh impala-shell beeline influx", rule_sql_client, "q:Q:e:S:U:P:d:h:f:" },
+	{ "sqlcmd isql usql clickhouse-client clickhouse snowsql trino presto "
+	  "cqlsh impala-shell beeline", rule_sql_client, "q:Q:e:S:U:P:d:h:f:" },
 	{ "redis-cli valkey-cli keydb-cli", rule_redis, "h:p:a:n:u:r:i:s:" },
 	{ "mongo mongosh", rule_mongo, "u:p:f:" },
-	{ "pg_dump mysqldump pg_isready sqldiff mongoexport mongodump pg_config "
-	  "mysqlcheck mysqlshow", rule_says,
+	{ "pg_dump pg_dumpall mysqldump mongoexport mongodump mysqlcheck", rule_says,
 	  "network|data sent out|takes a whole database" },
 	{ "dropdb dropuser createuser pg_restore pg_ctl initdb mongorestore "
-	  "mysqladmin mysqlimport pg_resetwal pg_ctlcluster createdb "
+	  "mysqlimport pg_resetwal pg_ctlcluster createdb "
 	  "pg_dropcluster", rule_says,
 	  "files|database emptied or changed|changes whole databases" },
+	{ "mysqladmin", rule_unless, "ping status version processlist variables "
+	  "extended-status|files|database emptied or changed|changes whole "
+	  "databases" },
 	{ "rabbitmqctl etcdctl consul nomad zookeeper-shell kafka-topics "
 	  "kafka-topics.sh memcached-tool", rule_says,
 	  "files|database emptied or changed|changes a running service" },

@@ -96,6 +96,22 @@ rule_disk_verb(struct walk *w, struct gate_cmd *c, const char *arg)
 			c->name);
 }
 
+/* lvremove, zpool destroy ...: arg is the list of verbs that lose it all. */
+static void
+rule_volumes(struct walk *w, struct gate_cmd *c, const char *arg)
+{
+	bool lost = strstr(c->name, "remove") != NULL;
+	for (size_t i = 1; i < c->n; i++)
+		lost |= word_in(c->v[i].s, c->v[i].len, arg);
+	if (lost && (opts_has(c, "", "fy", "force yes zero-superblock") ||
+	    !strstr(c->name, "remove")))
+		walk_never(w, "format filesystem", "%s destroys what is on a disk "
+			"or volume", c->name);
+	else
+		walk_ask(w, GATE_CLASS_FILES, "disk settings",
+			"%s works on whole disks and volumes", c->name);
+}
+
 static void
 rule_mount(struct walk *w, struct gate_cmd *c, const char *arg)
 {
@@ -151,7 +167,7 @@ const struct gate_kind kinds_disk[] = {
 	{ "mdadm lvm vgremove lvremove pvremove lvreduce vgreduce pvcreate vgcreate "
 	  "lvcreate lvresize lvextend dmsetup zfs zpool btrfs resize2fs tune2fs "
 	  "e2fsck fsck fsck.ext4 xfs_repair debugfs xfs_growfs e2label ntfsfix",
-	  rule_says, "files|disk settings|works on whole disks and volumes" },
+	  rule_volumes, "destroy labelclear --zero-superblock" },
 	{ "mount umount fusermount fusermount3 sshfs pmount udisksctl", rule_mount,
 	  NULL },
 	{ "swapon swapoff zramctl", rule_swap, "disk settings" },

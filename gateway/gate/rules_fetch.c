@@ -172,6 +172,11 @@ rule_curl(struct walk *w, struct gate_cmd *c, const char *arg)
 			continue;
 		}
 		rule_check_address(w, o.word);
+		if (strstr(o.word->s, "://") && strncasecmp(o.word->s, "http", 4) &&
+		    strncasecmp(o.word->s, "ftp", 3) && strncasecmp(o.word->s,
+		    "file:", 5) && o.word->s[0] != MARK_ANY)
+			walk_ask(w, GATE_CLASS_NETWORK, "raw network connection",
+				"it connects to %s", o.word->s);
 		t.local &= rule_url_local(o.word->s);
 		if (strncasecmp(o.word->s, "file://", 7) == 0) {
 			struct gate_field f = field_text(w, o.word->s + 7,
@@ -231,7 +236,8 @@ rule_wget(struct walk *w, struct gate_cmd *c, const char *arg)
 			if (o.val && o.name_len > 5)
 				path_check_read(w, &o.val_field);
 		} else if (k == 'e' || (lng && (opts_long(&o, "execute", 2) ||
-		    opts_long(&o, "use-askpass", 5)))) {
+		    opts_long(&o, "use-askpass", 5) ||
+		    opts_long(&o, "config", 6)))) {
 			walk_ask(w, GATE_CLASS_CODE, "program run through an option",
 				"wget obeys %s", o.val ? o.val : "an option");
 		} else if (k == OPT_WORD) {

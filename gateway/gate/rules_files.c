@@ -46,6 +46,38 @@ rule_shred(struct walk *w, struct gate_cmd *c, const char *arg)
 	}
 }
 
+static bool
+mode_is_open(const char *m)
+{
+	size_t n = strlen(m);
+	if (n >= 3 && n <= 5 && strspn(m, "01234567") == n)
+		return strchr("2367", m[n - 1]) != NULL;
+	for (; *m; m += *m == ',') {
+		bool others = false, any = true;
+		for (; strchr("ugoa", *m) && *m; m++) {
+			any = false;
+			others |= *m == 'o' || *m == 'a';
+		}
+		(void)any;
+		bool adds = *m == '+' || *m == '=';
+		for (; *m && *m != ','; m++)
+			if (adds && others && *m == 'w')
+				return true;
+	}
+	return false;
+}
+
+static bool
+mode_is_special(const char *m)
+{
+	size_t n = strlen(m);
+	if (n >= 4 && strspn(m, "01234567") == n)
+		return strchr("4652371", m[n - 4]) != NULL && m[n - 4] != '0' &&
+			m[n - 4] != '1';
+	const char *s = strpbrk(m, "+=");
+	return s && strchr(s, 's') != NULL;
+}
+
 /* cp, mv, install: the last operand (or -t) is written; mv also takes away. */
 struct copy {
 	struct field_list from;
@@ -67,6 +99,11 @@ copy_read(struct walk *w, struct gate_cmd *c, const char *shorts, struct copy *c
 		} else if (k == OPT_WORD) {
 			field_push(w, &cp->from, *o.word);
 		}
+		if ((k == 'm' || (k == OPT_LONG && opts_long(&o, "mode", 2))) && o.val &&
+		    !strcmp(c->name, "install") && (mode_is_special(o.val) ||
+		    mode_is_open(o.val)))
+			walk_ask(w, GATE_CLASS_FILES, "set-user-id bit",
+				"programs then run with other rights (%s)", o.val);
 		cp->recursive |= k == 'r' || k == 'R' || k == 'a';
 		cp->directory |= k == 'd';
 	}
@@ -84,7 +121,7 @@ check_landing(struct walk *w, const struct gate_field *from,
 {
 	const char *slash = strrchr(from->s, '/');
 	const char *name = slash ? slash + 1 : from->s;
-	path_check_write(w, to, verb);
+	path_check_replace(w, to, verb);
 	if (!*name || (from->flags & FIELD_ANY))
 		return;
 	const char *in = arena_join(w->arena, to->s, "/", name);
@@ -107,7 +144,7 @@ rule_copy(struct walk *w, struct gate_cmd *c, const char *arg)
 		struct path p = path_of(w, &cp.from.v[i]);
 		if (!move)
 			path_check_read(w, &cp.from.v[i]);
-		if (move && p.vital)
+		if (move && (p.vital || p.vital_file))
 			walk_never(w, "delete in root path",
 				"moving %s away loses the machine or a home",
 				cp.from.v[i].s);
@@ -141,7 +178,7 @@ rule_ln(struct walk *w, struct gate_cmd *c, const char *arg)
 		cp.from.v = &cp.to;
 		cp.from.n = 1;
 	} else if (cp.have_to) {
-		path_check_write(w, &cp.to, "makes the link");
+		path_check_replace(w, &cp.to, "makes the link");
 	}
 	for (size_t i = 0; i < cp.from.n; i++) {
 		struct path p = path_of(w, &cp.from.v[i]);
@@ -164,8 +201,11 @@ rule_write(struct walk *w, struct gate_cmd *c, const char *arg)
 	while ((k = opts_next(&o)) != OPT_END) {
 		if (k != OPT_WORD)
 			continue;
-		path_check_write(w, o.word, strcmp(c->name, "mkdir") == 0 ? "makes" :
-			"writes");
+		if (word_in(c->name, strlen(c->name), "truncate sponge"))
+			path_check_replace(w, o.word, "writes");
+		else
+			path_check_write(w, o.word, strcmp(c->name, "mkdir") == 0 ?
+				"makes" : "writes");
 		path_note_written(w, o.word, false);
 	}
 	if (strcmp(c->name, "tee") == 0) {
@@ -176,42 +216,11 @@ rule_write(struct walk *w, struct gate_cmd *c, const char *arg)
 	}
 }
 
-static bool
-mode_is_open(const char *m)
-{
-	size_t n = strlen(m);
-	if (n >= 3 && n <= 5 && strspn(m, "01234567") == n)
-		return strchr("2367", m[n - 1]) != NULL;
-	for (; *m; m += *m == ',') {
-		bool others = false, any = true;
-		for (; strchr("ugoa", *m) && *m; m++) {
-			any = false;
-			others |= *m == 'o' || *m == 'a';
-		}
-		(void)any;
-		bool adds = *m == '+' || *m == '=';
-		for (; *m && *m != ','; m++)
-			if (adds && others && *m == 'w')
-				return true;
-	}
-	return false;
-}
-
-static bool
-mode_is_special(const char *m)
-{
-	size_t n = strlen(m);
-	if (n >= 4 && strspn(m, "01234567") == n)
-		return strchr("4652371", m[n - 4]) != NULL && m[n - 4] != '0' &&
-			m[n - 4] != '1';
-	const char *s = strpbrk(m, "+=");
-	return s && strchr(s, 's') != NULL;
-}
-
 static void
 rule_chmod(struct walk *w, struct gate_cmd *c, const char *arg)
 {
 	bool recursive = opts_has(c, "", "R", "recursive"), mode = false;
+	bool closed = false;
 	(void)arg;
 	for (size_t i = 1; i < c->n; i++) {
 		const struct gate_field *f = &c->v[i];
@@ -223,6 +232,8 @@ rule_chmod(struct walk *w, struct gate_cmd *c, const char *arg)
 		}
 		if (!mode) {
 			mode = true;
+			closed = word_in(f->s, f->len, "0 00 000 0000 a-x a-rwx -x "
+				"-rwx ugo-rwx ugo-x a= u-x u-rwx");
 			if (mode_is_open(f->s))
 				walk_ask(w, GATE_CLASS_FILES,
 					"world/other-writable permissions",
@@ -237,6 +248,9 @@ rule_chmod(struct walk *w, struct gate_cmd *c, const char *arg)
 		}
 		if (recursive)
 			path_check_tree(w, f, "changes the mode of all in");
+		else if (closed && (path_of(w, f).vital || path_of(w, f).vital_file))
+			walk_never(w, "change of a whole system tree",
+				"nothing works when nobody may use %s", f->s);
 		else if (strcmp(path_of(w, f).norm ? path_of(w, f).norm : "", "/") == 0)
 			walk_never(w, "change of a whole system tree",
 				"nothing works when / can't be entered");
@@ -269,6 +283,17 @@ rule_chown(struct walk *w, struct gate_cmd *c, const char *arg)
 			path_check_write(w, o.word, "changes the owner of");
 		}
 	}
+}
+
+static void
+rule_setfacl(struct walk *w, struct gate_cmd *c, const char *arg)
+{
+	walk_ask(w, GATE_CLASS_FILES, "change of owner",
+		"%s changes who may do what with files", c->name);
+	if (opts_has(c, arg, "R", "recursive"))
+		for (size_t i = 2; i < c->n; i++)
+			if (c->v[i].s[0] != '-' && !strchr(c->v[i].s, ':'))
+				path_check_tree(w, &c->v[i], "changes the rights in");
 }
 
 /* ---- archives ---- */
@@ -329,6 +354,10 @@ rule_tar(struct walk *w, struct gate_cmd *c, const char *arg)
 			dir = o.val_field;
 		else if (k == OPT_WORD && !extract && !list)
 			path_check_read(w, o.word);
+		if (k == OPT_WORD && create && path_of(w, o.word).vital &&
+		    opts_has(&own, "f:C:", "", "remove-files"))
+			walk_never(w, "delete in root path",
+				"tar deletes %s after packing it", o.word->s);
 		if (k == OPT_WORD && path_of(w, o.word).cred)
 			c->out.flags |= FIELD_SECRET;
 		tar_option(w, c, &o, k);
@@ -443,7 +472,8 @@ const struct gate_kind kinds_files[] = {
 	  "m:d:t:r:s:l:o:" },
 	{ "chmod", rule_chmod, NULL },
 	{ "chown chgrp", rule_chown, "" },
-	{ "setfacl chattr", rule_says, "files|change of owner|changes who may do what with files" },
+	{ "setfacl", rule_setfacl, "m:x:b::" },
+	{ "chattr", rule_says, "files|change of owner|changes who may do what with files" },
 	{ "tar gtar bsdtar", rule_tar, "f:C:T:X:I:F:L:b:g:H:K:N:V:" },
 	{ "unzip 7z 7za unrar-free ar dtrx unar", rule_unpack, "d:o:x:" },
 	{ "zip", rule_zip, "b:n:t:" },

@@ -7,6 +7,7 @@
 struct starts {
 	struct field_list list;
 	bool vital, outside;
+	bool secret;		/* it looks for what holds credentials */
 	const char *base;
 };
 
@@ -67,6 +68,10 @@ find_exec(struct walk *w, struct gate_cmd *c, size_t i, const struct starts *st)
 	if (rm && st->vital)
 		walk_never(w, "delete in root path",
 			"deleting all below %s loses the machine or a home", st->base);
+	if (st->secret && !word_in(name, strlen(name), "ls stat file wc du echo "
+	    "basename dirname readlink realpath test"))
+		walk_ask_severe(w, GATE_CLASS_CREDENTIALS, "credential read",
+			"what it finds holds credentials");
 	if (rm)
 		walk_ask(w, GATE_CLASS_FILES, "find -exec/-execdir rm",
 			"it deletes what it finds");
@@ -108,6 +113,12 @@ rule_find(struct walk *w, struct gate_cmd *c, const char *arg)
 		    i + 1 < c->n) {
 			path_check_write(w, &c->v[i + 1], "writes (find)");
 			i++;
+		} else if (word_in(f->s, f->len, "-name -iname -path -ipath "
+		    "-wholename") && i + 1 < c->n) {
+			const char *like = arena_join(w->arena, "/x/", c->v[++i].s, "");
+			struct gate_field one = { like, strlen(like), 0 };
+			st.secret |= path_of(w, &one).cred &&
+				!strpbrk(c->v[i].s, "*\x03");
 		} else if (word_in(f->s, f->len, "-name -iname -path -ipath -regex "
 		    "-iregex -newer -size -mtime -mmin -user -group -perm -type "
 		    "-wholename -printf -maxdepth -mindepth -lname -samefile")) {
@@ -136,9 +147,22 @@ rule_fd(struct walk *w, struct gate_cmd *c, const char *arg)
 		struct field_list list = { .n = 0 };
 		if (o.val && k == OPT_LONG)
 			field_push(w, &list, o.val_field);
-		for (size_t i = o.i; i < c->n && !field_is(&c->v[i], ";"); i++)
-			field_push(w, &list, c->v[i]);
-		field_push(w, &list, found);
+		bool placed = false;
+		for (size_t i = o.i; i < c->n && !field_is(&c->v[i], ";"); i++) {
+			struct gate_field f = c->v[i];
+			const char *at = strchr(f.s, '{');
+			const char *end = at ? strchr(at, '}') : NULL;
+			if (end && end - at <= 3) {	/* {} {.} {/} {//} {/.} */
+				f.s = arena_join(w->arena, arena_strn(w->arena, f.s,
+					(size_t)(at - f.s)), any, end + 1);
+				f.len = strlen(f.s);
+				f.flags |= FIELD_GLOB | FIELD_DATA;
+				placed = true;
+			}
+			field_push(w, &list, f);
+		}
+		if (!placed)
+			field_push(w, &list, found);
 		struct gate_cmd sub = { .v = list.v, .n = list.n, .wrapped = true };
 		w->compound = true;
 		if (list.n > 1)

@@ -63,7 +63,8 @@ check_programs(struct walk *w, const struct gate_cmd *c)
 	while ((k = opts_next(&o)) != OPT_END) {
 		if (k == OPT_WORD)
 			check_transport(w, o.word->s);
-		if (k == OPT_LONG && o.val && word_in(o.name, o.name_len, "output"))
+		if (k == OPT_LONG && o.val && word_in(o.name, o.name_len,
+		    "output separate-git-dir"))
 			path_check_write(w, &o.val_field, "writes");
 		if (k == OPT_LONG && (opts_long(&o, "upload-pack", 8) ||
 		    opts_long(&o, "receive-pack", 8) || opts_long(&o, "ext-diff", 5) ||
@@ -177,6 +178,19 @@ git_checkout(struct walk *w, const struct gate_cmd *c)
 			LOST(w, "git discards changes", "it throws changes away");
 }
 
+/* fetch and pull that move local branches over what they held. */
+static void
+git_fetch(struct walk *w, const struct gate_cmd *c)
+{
+	bool force = has(c, "f", "force");
+	for (size_t i = 1; i < c->n; i++) {
+		const char *s = c->v[i].s, *to = strchr(s, ':');
+		force |= s[0] == '+' && to && strncmp(to, ":refs/remotes/", 14) != 0;
+	}
+	if (force)
+		LOST(w, "git moves a branch", "a branch or tag loses its place");
+}
+
 static void
 git_stash(struct walk *w, const struct gate_cmd *c)
 {
@@ -257,7 +271,7 @@ git_remote(struct walk *w, const struct gate_cmd *c)
 static void
 git_lossy(struct walk *w, struct gate_cmd *c, const char *sub)
 {
-	if (!strcmp(sub, "reset") && has(c, "", "hard merge keep har ha"))
+	if (!strcmp(sub, "reset") && has(c, "", "hard merge har ha"))
 		LOST(w, "git reset --hard (destroys uncommitted changes)",
 			"it throws uncommitted changes away");
 	if (!strcmp(sub, "clean") && !has(c, "n", "dry-run") )
@@ -283,6 +297,13 @@ git_lossy(struct walk *w, struct gate_cmd *c, const char *sub)
 		if (has(c, "d", "delete stdin") || operand(c, 1))
 			LOST(w, "git history rewrite", "a reference is changed by hand");
 	}
+	if (!strcmp(sub, "read-tree") && has(c, "u", "reset"))
+		LOST(w, "git discards changes", "it throws changes away");
+	if (word_in(sub, strlen(sub), "lfs notes") && operand_in(c, 0, "prune remove"))
+		LOST(w, "git history rewrite", "what git keeps is deleted");
+	if (!strcmp(sub, "subtree") && operand_in(c, 0, "push"))
+		walk_ask(w, GATE_CLASS_NETWORK, "git push to an address",
+			"it sends a part of the repository");
 	if (!strcmp(sub, "tag") && has(c, "df", "delete force"))
 		LOST(w, "git tag deleted", "a tag is deleted or moved");
 	if (!strcmp(sub, "rm") && has(c, "r", "") && !has(c, "", "cached"))
@@ -356,7 +377,7 @@ known_subcommand(const char *s)
 		"ls-files ls-remote ls-tree mailinfo maintenance merge merge-base "
 		"merge-file merge-tree mergetool mktag mktree mv name-rev notes "
 		"pack-objects pack-refs p4 prune prune-packed pull push range-diff "
-		"read-tree rebase reflog remote repack replace request-pull rerere "
+		"read-tree rebase reflog remote repack replace request-pull rerere subtree "
 		"reset restore rev-list rev-parse revert rm send-email shortlog "
 		"show show-branch show-index show-ref sparse-checkout stage stash "
 		"status stripspace submodule svn switch symbolic-ref tag "
@@ -382,6 +403,8 @@ git_sub(struct walk *w, struct gate_cmd *c, const char *sub)
 		git_stash(w, c);
 	else if (!strcmp(sub, "config"))
 		git_config(w, c);
+	else if (word_in(sub, strlen(sub), "fetch pull"))
+		git_fetch(w, c);
 	else if (!strcmp(sub, "clone"))
 		git_clone(w, c);
 	else if (!strcmp(sub, "remote"))
@@ -427,7 +450,8 @@ rule_git(struct walk *w, struct gate_cmd *c, const char *arg)
 			w->cwd = path_known(w, &o.val_field);
 		if (k == OPT_LONG && (opts_long(&o, "exec-path", 6) ||
 		    opts_long(&o, "config-env", 4) || opts_long(&o, "git-dir", 4) ||
-		    opts_long(&o, "work-tree", 4)) && o.val)
+		    opts_long(&o, "work-tree", 4)) && o.val &&
+		    !word_in(o.val, strlen(o.val), ". .git ./.git"))
 			RUNS(w, "--%.*s points git elsewhere", (int)o.name_len, o.name);
 	}
 	if (k == OPT_WORD) {
@@ -443,52 +467,7 @@ rule_git(struct walk *w, struct gate_cmd *c, const char *arg)
 	w->cwd = cwd;
 }
 
-/* gh and glab: reading is fine; what changes the remote asks. */
-static void
-rule_gh(struct walk *w, struct gate_cmd *c, const char *arg)
-{
-	const struct gate_field *noun = operand(c, 0), *verb = operand(c, 1);
-	static const char bad[] = "delete merge close lock unlock archive "
-		"transfer rename revoke disable enable remove edit-secret set "
-		"clone-all publish ready-to-merge rerun cancel ban sync upload "
-		"logout login refresh token setup-git fork import delete-asset "
-		"unarchive develop-delete review update-branch";
-	(void)arg;
-	if (!noun)
-		return;
-	const char *v = verb ? verb->s : "";
-	if (word_in(noun->s, noun->len, "auth")) {
-		if (!word_in(v, strlen(v), "status"))
-			walk_ask_severe(w, GATE_CLASS_CREDENTIALS, "credential read",
-				"it shows or changes stored credentials");
-		return;
-	}
-	if (word_in(noun->s, noun->len, "secret variable ssh-key gpg-key extension "
-	    "alias config codespace") && !word_in(v, strlen(v), "list get view"))
-		walk_ask(w, GATE_CLASS_NETWORK, "change of a remote",
-			"%s %s changes what others rely on", c->name, noun->s);
-	else if (word_in(noun->s, noun->len, "gist") &&
-	    !word_in(v, strlen(v), "list view"))
-		walk_ask(w, GATE_CLASS_NETWORK, "data sent out", "a gist is published");
-	else if (word_in(v, strlen(v), bad) ||
-	    (word_in(noun->s, noun->len, "workflow") && !strcmp(v, "run")) ||
-	    (word_in(noun->s, noun->len, "release repo") &&
-	    word_in(v, strlen(v), "create edit")))
-		walk_ask(w, GATE_CLASS_NETWORK, "change of a remote",
-			"%s %s %s changes what others rely on", c->name, noun->s, v);
-	bool get = false;
-	for (size_t i = 1; i < c->n; i++)
-		get |= field_is(&c->v[i], "GET") || field_is(&c->v[i], "-XGET");
-	if (field_is(noun, "api") && !get && opts_has(c, "X:f:F:H:q:t:", "XfF",
-	    "method field raw-field input"))
-		walk_ask(w, GATE_CLASS_NETWORK, "change of a remote",
-			"the call changes something at the remote");
-}
-
 const struct gate_kind kinds_git[] = {
 	{ "git", rule_git, "+c:C:" },
-	{ "gh glab hub tea", rule_gh, NULL },
-	{ "svn hg jj bzr fossil", rule_says,
-	  "files|other version control|may change or throw away work" },
 	{ NULL, NULL, NULL },
 };

@@ -122,7 +122,7 @@ lang_read(const char *arg, struct lang *l)
 static bool
 python_module(struct walk *w, struct gate_cmd *c, size_t at)
 {
-	static const char ask[] = "pdb timeit code webbrowser pty zipapp ensurepip "
+	static const char ask[] = "pdb code webbrowser pty zipapp ensurepip "
 		"smtpd ftplib telnetlib runpy cgi";
 	const char *m = c->v[at].s;
 	if (strcmp(m, "pip") == 0 || strcmp(m, "ensurepip") == 0) {
@@ -134,6 +134,10 @@ python_module(struct walk *w, struct gate_cmd *c, size_t at)
 				walk_ask(w, GATE_CLASS_NETWORK, "serves files",
 					"it serves %s to the network", c->v[i].s);
 		}
+	} else if (strcmp(m, "timeit") == 0) {
+		for (size_t i = at + 1; i < c->n; i++)
+			if (c->v[i].s[0] != '-')
+				rule_inline(w, "python", &c->v[i]);
 	} else if (word_in(m, strlen(m), ask)) {
 		walk_ask(w, GATE_CLASS_CODE, "code that can't be read",
 			"python -m %s runs what it is told", m);
@@ -204,6 +208,15 @@ rule_lang(struct walk *w, struct gate_cmd *c, const char *arg)
 		    opts_long(&o, "experimental-loader", 14)) && o.val &&
 		    strchr(o.val, '/'))
 			rule_run_script(w, c, &o.val_field);
+		if (!strcmp(l.name, "php") && k == 't' && o.val &&
+		    path_of(w, &o.val_field).zone != ZONE_INSIDE)
+			walk_ask(w, GATE_CLASS_NETWORK, "serves files",
+				"it serves %s to the network", o.val);
+		if (!strcmp(l.name, "php") && k == 'd' && o.val && (strstr(o.val,
+		    "pend_file=") || strstr(o.val, "extension=")))
+			rule_run_script(w, c, &(struct gate_field){
+				strchr(o.val, '=') + 1,
+				strlen(strchr(o.val, '=') + 1), o.val_field.flags });
 		info |= k == 'S' && !strcmp(l.name, "php");	/* a server */
 		check |= (!strcmp(l.name, "node") && (k == 'c' || (k == OPT_LONG &&
 			opts_long(&o, "check", 5)))) ||
@@ -275,7 +288,8 @@ rule_deno(struct walk *w, struct gate_cmd *c, const char *arg)
 	if (word_in(sub->s, sub->len, "remove rm uninstall"))
 		walk_ask(w, GATE_CLASS_FILES, "package uninstall",
 			"it removes packages");
-	if (opts_has(c, "", "g", "global"))
+	if (opts_has(c, "", "g", "global") || (!strcmp(c->name, "deno") &&
+	    field_is(sub, "install") && c->n > 2))
 		walk_ask(w, GATE_CLASS_FILES, "write outside the workspace",
 			"it installs for the whole user or machine");
 	for (size_t i = 1; i < c->n; i++) {
@@ -296,15 +310,16 @@ const struct gate_kind kinds_interp[] = {
 	  "python3.12 python3.13 python3.14 pypy pypy3 micropython ipython "
 	  "ipython3 bpython", rule_lang, "python;+c:m:W:X:Q:;c;" },
 	{ "perl perl5", rule_lang,
-	  "perl;+e:E:i::M:m:I:0::l::F:x::C::D:d::;eE;" },
-	{ "ruby jruby", rule_lang, "ruby;+e:i::I:r:E:F:C:0::K:x::;e;" },
+	  "perl;+e:E:i::M:m:I:F:x::D:d::;eE;" },
+	{ "ruby jruby", rule_lang, "ruby;+e:i::I:r:E:F:C:K:x::;e;" },
 	{ "node nodejs", rule_lang, "node;+e:p:r:C:;ep;eval print require import loader" },
 	{ "php php8", rule_lang, "php;+r:f:d:c:S:t:B:R:E:z:;rBRE;run" },
 	{ "lua luajit lua5.1 lua5.3 lua5.4", rule_lang, "lua;+e:l:;e;" },
-	{ "Rscript julia groovy elixir ghc runghc swipl scala clojure clj bb "
+	{ "Rscript julia groovy elixir ghc runghc swipl scala bb "
 	  "guile racket sbcl octave erl escript iex tclsh8.6 "
 	  "gnuplot maxima gp sage Rterm R ocaml utop crystal nim raku",
 	  rule_foreign, "+e:E:c:r:" },
+	{ "clojure clj", rule_foreign, "+e:M::A::X::T::S::" },
 	{ "tsx ts-node esno", rule_lang, "node;+e:p:r:P:;ep;eval print" },
 	{ "deno bun", rule_deno, NULL },
 	{ "osascript", rule_says,

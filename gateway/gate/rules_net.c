@@ -132,6 +132,8 @@ rule_rsync(struct walk *w, struct gate_cmd *c, const char *arg)
 			path_check_read(w, &words.v[i]);
 		last = words.v[i];
 	}
+	if (opts_has(c, arg, "n", "dry-run list-only"))
+		return;
 	if (words.n > 1 && deletes)
 		path_check_delete(w, &last, true);
 	else if (words.n > 1 && !is_remote_path(last.s))
@@ -209,6 +211,9 @@ rule_openssl(struct walk *w, struct gate_cmd *c, const char *arg)
 static void
 rule_ip(struct walk *w, struct gate_cmd *c, const char *arg)
 {
+	if (!strcmp(c->name, "ifconfig") && c->n > 2 && c->v[1].s[0] != '-')
+		walk_ask(w, GATE_CLASS_NETWORK, "network settings",
+			"it changes the machine's network (%s)", c->v[1].s);
 	for (size_t i = 1; i < c->n; i++)
 		if (word_in(c->v[i].s, c->v[i].len, arg)) {
 			walk_ask(w, GATE_CLASS_NETWORK, "network settings",

@@ -95,13 +95,8 @@ rule_npx(struct walk *w, struct gate_cmd *c, const char *arg)
 	if (!word_in(s, n, npx_known))
 		ask_remote(w, c->name, s);
 	rule_data_loss(w, c);
-	if (word_in(s, n, "rimraf serve tsc ts-node tsx cross-env")) {
-		struct gate_cmd sub = *c;
-		sub.v += at;
-		sub.n -= at;
-		if (kind_find(s))
-			walk_fields(w, c, at);
-	}
+	if (kind_find(s))
+		walk_fields(w, c, at);
 	rule_build(w, c);
 }
 
@@ -145,7 +140,9 @@ rule_npm(struct walk *w, struct gate_cmd *c, const char *arg)
 	const char *s = sub->s;
 	size_t n = sub->len;
 	bool npm = !strcmp(c->name, "npm");
-	if (word_in(s, n, "uninstall un remove rm unlink r"))
+	if (word_in(s, n, "publish") && opts_has(c, arg, "", "dry-run"))
+		return;
+	if (word_in(s, n, "uninstall un remove rm unlink r prune"))
 		ask_removal(w, c->name);
 	else if (word_in(s, n, "publish unpublish deprecate dist-tag owner access "
 	    "team org token login logout adduser profile hook star unstar"))
@@ -212,6 +209,9 @@ rule_pip(struct walk *w, struct gate_cmd *c, const char *arg)
 		return;
 	if (word_in(sub->s, sub->len, "uninstall"))
 		ask_removal(w, c->name);
+	else if (word_in(sub->s, sub->len, "show list freeze check inspect debug help "
+	    "tree"))
+		return;
 	else if (word_in(sub->s, sub->len, "config cache") && at + 1 < c->n &&
 	    !word_in(c->v[at + 1].s, c->v[at + 1].len, "list get dir info debug"))
 		walk_ask(w, GATE_CLASS_CODE, "package manager settings",
@@ -261,12 +261,14 @@ rule_runner(struct walk *w, struct gate_cmd *c, const char *arg)
 		walk_ask(w, GATE_CLASS_CODE, "interactive interpreter",
 			"%s shell waits for commands", c->name);
 	else if (word_in(s, n, "config self python clean plugin source") &&
-	    c->n > at + 2)
+	    c->n > at + (strcmp(s, "self") == 0 ? 1 : 2))
 		walk_ask(w, GATE_CLASS_CODE, "package manager settings",
 			"%s changes its own settings", c->name);
 	else if (strstr(c->name, "onda") || strstr(c->name, "amba")) {
+		bool changes = !strcmp(s, "env") && at + 1 < c->n &&
+			!word_in(c->v[at + 1].s, c->v[at + 1].len, "list export");
 		if (!word_in(s, n, "list info search activate deactivate env config "
-		    "--version") || opts_has(c, "", "", "remove add set"))
+		    "--version") || opts_has(c, "", "", "remove add set") || changes)
 			ask_wide(w, c->name);
 	} else {
 		pip_install(w, &rest);
@@ -281,6 +283,24 @@ rule_pipx(struct walk *w, struct gate_cmd *c, const char *arg)
 	if (c->n > 1 && word_in(c->v[1].s, c->v[1].len, "list --version environment"))
 		return;
 	ask_remote(w, c->name, c->n > 1 ? c->v[c->n - 1].s : "a package");
+}
+
+/* cargo watch -s TEXT, and what stands after "--". */
+static void
+cargo_watch(struct walk *w, struct gate_cmd *c)
+{
+	for (size_t i = 1; i + 1 < c->n; i++) {
+		const struct gate_field *f = &c->v[i + 1];
+		if (field_is(&c->v[i], "--"))
+			walk_fields(w, c, i + 1);
+		else if (!field_is(&c->v[i], "-s") && !field_is(&c->v[i], "--shell"))
+			continue;
+		else if (f->flags & FIELD_ANY)
+			walk_ask(w, GATE_CLASS_CODE, "code that can't be read",
+				"it runs text that is only known at run time");
+		else
+			walk_text(w, f->s, f->len, &c->in, &c->out);
+	}
 }
 
 static void
@@ -304,8 +324,11 @@ rule_cargo(struct walk *w, struct gate_cmd *c, const char *arg)
 		ask_wide(w, c->name);
 	else if (word_in(sub->s, sub->len, "uninstall remove rm"))
 		ask_removal(w, c->name);
-	else if (word_in(sub->s, sub->len, "publish yank owner login logout"))
+	else if (word_in(sub->s, sub->len, "publish yank owner login logout") &&
+	    !opts_has(c, "", "", "dry-run"))
 		ask_publish(w, c->name, sub->s);
+	else if (word_in(sub->s, sub->len, "watch"))
+		cargo_watch(w, c);
 	rule_build(w, c);
 }
 
@@ -358,7 +381,8 @@ rule_syspkg(struct walk *w, struct gate_cmd *c, const char *arg)
 			"autoremove erase -r -P -R -Rs -Rns del -e delete rm clean "
 			"zap autopurge --remove --purge");
 	}
-	if (!sub && c->n == 1)
+	if ((!sub && c->n == 1) || (!strcmp(c->name, "rpm") && c->n > 1 &&
+	    (field_starts(&c->v[1], "-q") || field_starts(&c->v[1], "-V"))))
 		return;
 	if (removes)
 		walk_ask(w, GATE_CLASS_FILES, "package uninstall",
@@ -397,7 +421,7 @@ const struct gate_kind kinds_pkg[] = {
 	{ "npx pnpx bunx", rule_npx, "+p:c:" },
 	{ "pip pip3 pip3.11 pip3.12 pip2", rule_pip, NULL },
 	{ "uv poetry pipenv pdm hatch rye conda mamba micromamba bundle bundler "
-	  "rvx direnv mise asdf pixi hatchling", rule_runner, NULL },
+	  "rvx mise asdf pixi hatchling", rule_runner, NULL },
 	{ "uvx pipx degit", rule_pipx, NULL },
 	{ "cargo", rule_cargo, NULL },
 	{ "go", rule_go, NULL },
@@ -422,7 +446,7 @@ const struct gate_kind kinds_pkg[] = {
 	{ "apt-key add-apt-repository apt-mark apt-add-repository softwareupdate "
 	  "do-release-upgrade unattended-upgrade rustup nvm fnm volta pyenv rbenv "
 	  "sdk jenv n corepack ghcup opam-init ollama-install", rule_syspkg,
-	  "list ls show current which version --version versions --list toolchain "
+	  "list ls show current which version --version versions --list "
 	  "showmanual showhold use which-all" },
 	{ NULL, NULL, NULL },
 };

@@ -9,10 +9,14 @@ rule_read(struct walk *w, struct gate_cmd *c, const char *shorts)
 {
 	struct opts o;
 	int k;
+	size_t words = 0;
+	rule_options(w, c);
 	opts_init(&o, c, shorts ? shorts : "", "");
 	while ((k = opts_next(&o)) != OPT_END) {
 		if (k != OPT_WORD)
 			continue;
+		if (++words == 2 && word_in(c->name, strlen(c->name), "uniq pdftotext"))
+			path_check_write(w, o.word, "writes");
 		path_check_read(w, o.word);
 		if (path_of(w, o.word).cred)
 			c->out.flags |= FIELD_SECRET;
@@ -48,7 +52,7 @@ rule_list(struct walk *w, struct gate_cmd *c, const char *arg)
 static void
 rule_none(struct walk *w, struct gate_cmd *c, const char *arg)
 {
-	(void)w;
+	rule_options(w, c);
 	if (arg)
 		c->out.flags |= FIELD_NAME;
 }
@@ -313,8 +317,8 @@ rule_grep(struct walk *w, struct gate_cmd *c, const char *arg)
 		recursive |= k == 'r' || k == 'R' || k == 'd' ||
 			(k == OPT_LONG && opts_long(&o, "recursive", 3));
 		if (k == OPT_LONG && (opts_long(&o, "pre", 3) ||
-		    opts_long(&o, "hostname-bin", 5) || (opts_long(&o, "pager", 3) &&
-		    strcmp(c->name, "ag") == 0 && o.name_len == 5)))
+		    opts_long(&o, "hostname-bin", 5) || (opts_long(&o, "pager", 5) &&
+		    strcmp(c->name, "rg") != 0)))
 			walk_ask(w, GATE_CLASS_CODE, "program run through an option",
 				"--%.*s makes it run a program", (int)o.name_len, o.name);
 		if (k == OPT_WORD && !pattern) {
@@ -428,19 +432,22 @@ rule_logs(struct walk *w, struct gate_cmd *c, const char *arg)
 }
 
 const struct gate_kind kinds_plain[] = {
-	{ "true false : sync test [ sleep wait jobs fg bg exit return break continue "
-	  "shift times umask ulimit help logout popd dirs getopts type "
-	  "whereis let shopt suspend caller disown yes uptime clear reset "
+	{ "true false : sync sleep jobs fg bg exit return break continue "
+	  "shift times umask ulimit help logout popd dirs type "
+	  "whereis shopt suspend caller disown yes uptime clear reset "
 	  "tput stty locale free vmstat iostat mpstat lscpu lsblk lsusb lspci "
 	  "lsmod lsns lslocks findmnt cal ncal factor numfmt users who w last "
 	  "lastlog lsb_release tty cowsay figlet "
 	  "apropos whatis info tldr man-db neofetch screenfetch "
 	  "pidof pgrep ps pstree top htop btop lsof ss netstat pmap uname "
-	  "whoami id groups arch nproc seq expr bc getconf git-lfs "
+	  "whoami id groups nproc seq expr bc getconf git-lfs "
 	  "sw_vers sensors acpi slabtop iotop nvidia-smi rocm-smi "
 	  "duf dust procs btm glances iftop inxi hwinfo lshw dmidecode xrandr "
-	  "glxinfo vulkaninfo tig fzf gum manpath "
-	  "compgen history pv tokei cloc scc sloccount clang-tidy cppcheck",
+	  "glxinfo vulkaninfo tig fzf gum manpath ncdu global sar pidstat dstat "
+	  "hostid logname runlevel infocmp lstopo cpuid upower vnstat ipcalc "
+	  "sipcalc onefetch qalc datediff toilet lolcat fortune banner ast-grep sg "
+	  "pg_isready pg_config sqldiff mysqlshow pg_lsclusters envsubst "
+	  "pv tokei cloc scc sloccount clang-tidy cppcheck",
 	  rule_none, NULL },
 	{ "which wc shasum md5sum sha1sum sha224sum sha256sum sha384sum sha512sum "
 	  "b2sum cksum sum", rule_read, NULL },
@@ -464,7 +471,9 @@ const struct gate_kind kinds_plain[] = {
 	  "catdoc antiword unrtf html2text b3sum md5 units cheat mandoc pdfimages "
 	  "mlr xsv aspell hunspell wdiff dwdiff colorize iconv "
 	  "dos2unix unix2dos cargo-tree msgcat desktop-file-validate "
-	  "zipinfo lsar rar unrar 7zr msgfmt jsonlint yamllint plutil "
+	  "zipinfo lsar tomlq crc32 pcregrep pcre2grep javap jdeps luac readtags "
+	  "xxhsum rhash sha3sum jless jc ijq fq visidata vd bzless xzless bzmore "
+	  "bzcmp bzdiff xzcmp xzdiff zcmp zdiff zegrep lsinitramfs rar unrar 7zr msgfmt jsonlint yamllint plutil "
 	  "shellcheck hadolint markdownlint actionlint vale codespell",
 	  rule_read, "d:f:t:j:w:n:s:" },
 	{ "zcat bzcat xzcat zstdcat lz4cat gzcat uudecode rev base32 basenc",

@@ -75,8 +75,8 @@ harmless_value(const char *name, const char *s)
 	return true;
 }
 
-static bool
-harmless_program(const char *s)
+bool
+rule_program_is_harmless(const char *s)
 {
 	return *s == '\0' || word_in(s, strcspn(s, " "), "cat true : less more "
 		"gcc g++ cc c++ clang clang++ tcc ld ar gmake make gcc-12 gcc-13 "
@@ -124,9 +124,13 @@ rule_env(struct walk *w, const char *name, const struct gate_field *value,
 	    value->len > 0 && !harmless_value(name, value->s)) || strcmp(name, "GIT_SSL_NO_VERIFY") == 0)
 		walk_ask(w, GATE_CLASS_CODE, "environment that runs code",
 			"%s changes what later programs load or run", name);
-	else if (strncmp(name, "GIT_TRACE", 9) == 0 && value->s[0] == '/')
+	else if ((strncmp(name, "GIT_TRACE", 9) == 0 ||
+	    strcmp(name, "GIT_INDEX_FILE") == 0) && value->s[0] == '/')
 		path_check_write(w, value, "writes");
-	else if (names_program(name) && !harmless_program(value->s))
+	else if (strcmp(name, "LESS") == 0 && strpbrk(value->s, "!|+"))
+		walk_ask(w, GATE_CLASS_CODE, "environment that runs code",
+			"less obeys %s", value->s);
+	else if (names_program(name) && !rule_program_is_harmless(value->s))
 		walk_ask(w, GATE_CLASS_CODE, "environment that runs code",
 			"%s names a program that others start (%s)", name, value->s);
 }
@@ -198,6 +202,7 @@ rule_source(struct walk *w, struct gate_cmd *c, const char *arg)
 			"source runs what a command prints");
 		return;
 	}
+	path_check_read(w, f);
 	rule_run_script(w, c, f);
 }
 
@@ -399,6 +404,28 @@ rule_complete(struct walk *w, struct gate_cmd *c, const char *arg)
 			walk_text(w, o.val_field.s, o.val_field.len, &c->in, &c->out);
 }
 
+/* let, test -v: a subscript in an operand is run as arithmetic. */
+static void
+rule_arith(struct walk *w, struct gate_cmd *c, const char *arg)
+{
+	bool runs = arg == NULL;
+	for (size_t i = 1; i < c->n; i++) {
+		const char *at = strchr(c->v[i].s, '[');
+		runs |= arg && field_is(&c->v[i], arg);
+		if (runs && at && (strstr(at, "$(") || strchr(at, '`')))
+			walk_ask(w, GATE_CLASS_CODE, "code that can't be read",
+				"a subscript is run as arithmetic (%s)", c->v[i].s);
+	}
+}
+
+static void
+rule_history(struct walk *w, struct gate_cmd *c, const char *arg)
+{
+	if (opts_has(c, "", arg, ""))
+		walk_ask(w, GATE_CLASS_FILES, "logs deleted",
+			"it changes the history of commands");
+}
+
 const struct gate_kind kinds_shell[] = {
 	{ "eval", rule_eval, NULL },
 	{ "source .", rule_source, NULL },
@@ -414,6 +441,9 @@ const struct gate_kind kinds_shell[] = {
 	{ "enable", rule_hash, "fd" },
 	{ "bind", rule_always_code, "makes keys run commands" },
 	{ "complete compgen", rule_complete, "A:G:W:F:C:X:P:S:o:" },
+	{ "let wait getopts", rule_arith, NULL },
+	{ "test [", rule_arith, "-v" },
+	{ "history", rule_history, "cdw" },
 	{ "fc", rule_always_code, "runs commands from the history" },
 	{ NULL, NULL, NULL },
 };

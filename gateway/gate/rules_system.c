@@ -19,8 +19,7 @@ rule_says(struct walk *w, struct gate_cmd *c, const char *arg)
 		arg + n + 1);
 }
 
-/* arg: "reading subcommands or options|class|key|why". */
-static void
+void
 rule_unless(struct walk *w, struct gate_cmd *c, const char *arg)
 {
 	size_t n = strcspn(arg, "|");
@@ -69,9 +68,18 @@ rule_gpg(struct walk *w, struct gate_cmd *c, const char *arg)
 	}
 }
 
+static void
+rule_kexec(struct walk *w, struct gate_cmd *c, const char *arg)
+{
+	if (opts_has(c, "", "e", "exec"))
+		walk_never(w, "system shutdown/reboot", "it starts another kernel");
+	rule_says(w, c, arg);
+}
+
 const struct gate_kind kinds_system[] = {
+	{ "kexec", rule_kexec, "files|change of system settings|changes the kernel" },
 	{ "sysctl", rule_sysctl, NULL },
-	{ "modprobe insmod rmmod depmod kmod kexec dkms update-grub grub-install "
+	{ "modprobe insmod rmmod depmod kmod dkms update-grub grub-install "
 	  "grub-mkconfig update-initramfs mkinitcpio dracut efibootmgr bootctl "
 	  "ldconfig update-ca-certificates setenforce apparmor_parser aa-disable "
 	  "auditctl", rule_says,
@@ -118,6 +126,9 @@ const struct gate_kind kinds_system[] = {
 	{ "hermes gatehouse openclaw", rule_unless,
 	  "status list show doctor --version version help|files|stop/restart "
 	  "gateway|works on the gateway itself" },
+	{ "ansible-playbook", rule_unless, "--syntax-check --list-tasks --list-hosts "
+	  "--list-tags --version|network|change of other machines|works on other "
+	  "machines" },
 	{ "claude codex gemini aider goose opencode amp cursor-agent q copilot llm "
 	  "ollama", rule_unless, "--version list ps show -v|code|another agent|is "
 	  "another agent, which runs what it likes" },

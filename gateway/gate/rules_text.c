@@ -195,6 +195,23 @@ awk_redirect(struct walk *w, const char *s)
 	}
 }
 
+/* system("literal"): looked at for what must never run; it asks anyway. */
+static void
+awk_system(struct walk *w, const char *s)
+{
+	struct gate_flow in = { .present = false }, out = in;
+	bool quiet = w->never_only;
+	s += strspn(s, " (");
+	if (*s != '"')
+		return;
+	const char *end = awk_string(s + 1);
+	w->never_only = true;
+	if (end - s >= 2)
+		walk_text(w, arena_strn(w->arena, s + 1, (size_t)(end - s) - 2),
+			(size_t)(end - s) - 2, &in, &out);
+	w->never_only = quiet;
+}
+
 static void
 awk_script(struct walk *w, const struct gate_field *f)
 {
@@ -213,6 +230,8 @@ awk_script(struct walk *w, const struct gate_field *f)
 				n++;
 			if (word_in(s, n, "system @load @include extension"))
 				ask_runs(w, "awk", arena_strn(w->arena, s, n));
+			if (word_in(s, n, "system"))
+				awk_system(w, s + n);
 			printing |= word_in(s, n, "print printf");
 			s += n;
 			before = word_in(s - n, n, "print printf return in") ? ';' : 'a';
@@ -341,7 +360,8 @@ rule_editor(struct walk *w, struct gate_cmd *c, const char *arg)
 			path_check_write(w, o.word, "edits");
 		if (k == OPT_LONG && emacs && (opts_long(&o, "eval", 2) ||
 		    opts_long(&o, "load", 2) || opts_long(&o, "execute", 2) ||
-		    opts_long(&o, "script", 2) || opts_long(&o, "funcall", 2)))
+		    opts_long(&o, "script", 2) || opts_long(&o, "funcall", 2) ||
+		    opts_long(&o, "batch", 5)))
 			ask_runs(w, c->name, o.val ? o.val : "a script");
 		else if (code && o.val && !harmless_editor_command(o.val))
 			ask_runs(w, c->name, o.val);
@@ -374,6 +394,10 @@ rule_format(struct walk *w, struct gate_cmd *c, const char *arg)
 	opts_init(&o, c, arg, "output out-file config");
 	for (size_t i = 1; i < c->n; i++) {
 		const char *s = c->v[i].s;
+		if (word_in(s, strlen(s), "x11grab pulse alsa avfoundation v4l2 gdigrab "
+		    "kmsgrab"))
+			walk_ask(w, GATE_CLASS_CREDENTIALS, "desktop session",
+				"%s records the screen, a camera or sound", c->name);
 		if (strchr(s, '|') || strstr(s, "shell-escape") ||
 		    strstr(s, "-write18") || strstr(s, "-filter") ||
 		    (!strcmp(s, "-F") && !strcmp(c->name, "pandoc")))

@@ -29,8 +29,8 @@ grammar_read(const char *arg, struct grammar *g)
 }
 
 /* The first field that isn't an option, after `skip` operands; c->n if none. */
-static size_t
-inner_at(const struct gate_cmd *c, const char *arg)
+size_t
+rule_inner_at(const struct gate_cmd *c, const char *arg)
 {
 	struct grammar g;
 	struct opts o;
@@ -47,7 +47,7 @@ inner_at(const struct gate_cmd *c, const char *arg)
 static void
 rule_peel(struct walk *w, struct gate_cmd *c, const char *arg)
 {
-	walk_fields(w, c, inner_at(c, arg));
+	walk_fields(w, c, rule_inner_at(c, arg));
 }
 
 /* The same, where the command itself needs a yes as well. */
@@ -56,7 +56,7 @@ rule_peel_ask(struct walk *w, struct gate_cmd *c, const char *arg)
 {
 	walk_ask_severe(w, GATE_CLASS_FILES, "runs with other rights or elsewhere",
 		"%s runs commands with other rights or in another place", c->name);
-	walk_fields(w, c, inner_at(c, arg));
+	walk_fields(w, c, rule_inner_at(c, arg));
 }
 
 static void
@@ -146,7 +146,7 @@ rule_command(struct walk *w, struct gate_cmd *c, const char *arg)
 {
 	if (strcmp(c->name, "command") == 0 && opts_has(c, "+", "vV", ""))
 		return;
-	walk_fields(w, c, inner_at(c, arg));
+	walk_fields(w, c, rule_inner_at(c, arg));
 }
 
 /* A command line given as one string or as words: watch, flock -c, script -c. */
@@ -160,8 +160,8 @@ run_string(struct walk *w, struct gate_cmd *c, const struct gate_field *f)
 		walk_text(w, f->s, f->len, &c->in, &c->out);
 }
 
-static void
-run_rest_as_text(struct walk *w, struct gate_cmd *c, size_t from)
+void
+rule_rest_as_text(struct walk *w, struct gate_cmd *c, size_t from)
 {
 	size_t n = 1, len = 0;
 	for (size_t i = from; i < c->n; i++)
@@ -184,7 +184,7 @@ run_rest_as_text(struct walk *w, struct gate_cmd *c, size_t from)
 static void
 rule_joined(struct walk *w, struct gate_cmd *c, const char *arg)
 {
-	run_rest_as_text(w, c, inner_at(c, arg));
+	rule_rest_as_text(w, c, rule_inner_at(c, arg));
 }
 
 static void
@@ -203,7 +203,7 @@ rule_flock(struct walk *w, struct gate_cmd *c, const char *arg)
 		    strcmp(c->name, "flock") == 0) {
 			if (cmd_arg_is(c, o.word_at, "-c") ||
 			    cmd_arg_is(c, o.word_at, "--command"))
-				run_rest_as_text(w, c, o.word_at + 1);
+				rule_rest_as_text(w, c, o.word_at + 1);
 			else
 				walk_fields(w, c, o.word_at);
 			return;
@@ -232,91 +232,6 @@ rule_su(struct walk *w, struct gate_cmd *c, const char *arg)
 			return;
 		}
 	}
-}
-
-/* The operands of xargs come from its input: what is known of it is shown to
- * the inner rule as one more field. */
-static void
-rule_xargs(struct walk *w, struct gate_cmd *c, const char *arg)
-{
-	static const char any[] = { MARK_ANY, '\0' }, name[] = { MARK_NAME, '\0' };
-	struct opts o;
-	int k;
-	const char *replace = NULL;
-	opts_init(&o, c, arg, "arg-file delimiter max-args max-procs max-lines "
-		"max-chars process-slot-var");
-	while ((k = opts_next(&o)) != OPT_END && k != OPT_WORD) {
-		if (k == 'I' || k == 'J')
-			replace = o.val;
-		else if (k == 'i' || (k == OPT_LONG && opts_long(&o, "replace", 3)))
-			replace = o.val ? o.val : "{}";
-		else if (k == 'a' || (k == OPT_LONG && opts_long(&o, "arg-file", 3)))
-			path_check_read(w, &o.val_field);
-	}
-	if (k != OPT_WORD)
-		return;
-	struct field_list list = { .n = 0 };
-	struct gate_field given = { any, 1, FIELD_ANY | FIELD_DATA |
-		(c->in.flags & FIELD_TAINT) };
-	if (c->in.text && c->in.len < 4096) {
-		size_t n = c->in.len;
-		while (n > 0 && strchr(" \n", c->in.text[n - 1]))
-			n--;
-		given = field_text(w, c->in.text, n, c->in.flags & FIELD_TAINT);
-	} else if ((c->in.flags & FIELD_NAME) && !(c->in.flags & FIELD_TAINT)) {
-		given = field_text(w, name, 1, FIELD_NAME | FIELD_DATA);
-	} else if (c->in.base) {
-		char star[] = { '/', MARK_STAR, '\0' };
-		const char *s = arena_join(w->arena, c->in.base, star, "");
-		given = (struct gate_field){ s, strlen(s), FIELD_GLOB };
-	}
-	for (size_t i = o.word_at; i < c->n; i++) {
-		struct gate_field f = c->v[i];
-		const char *at = replace ? strstr(f.s, replace) : NULL;
-		if (at) {
-			const char *head = arena_strn(w->arena, f.s,
-				(size_t)(at - f.s));
-			f.s = arena_join(w->arena, head, given.s,
-				at + strlen(replace));
-			f.len = strlen(f.s);
-			f.flags |= given.flags;
-		}
-		field_push(w, &list, f);
-	}
-	if (!replace && given.len > 0)
-		field_push(w, &list, given);
-	struct gate_cmd sub = { .v = list.v, .n = list.n, .wrapped = true };
-	if (list.n > 0 && strcmp(list.v[0].s, "rm") == 0)
-		walk_ask(w, GATE_CLASS_FILES, "xargs with rm",
-			"it deletes what its input names");
-	w->compound = true;
-	walk_command(w, &sub);
-	c->out = sub.out;
-}
-
-/* parallel: a template and ::: arguments, or its input. */
-static void
-rule_parallel(struct walk *w, struct gate_cmd *c, const char *arg)
-{
-	size_t at = inner_at(c, arg), end = at;
-	while (end < c->n && !field_starts(&c->v[end], ":::"))
-		end++;
-	struct gate_cmd sub = { .v = c->v, .n = end, .in = c->in };
-	if (at == end) {
-		walk_ask(w, GATE_CLASS_CODE, "code that can't be read",
-			"parallel runs the lines of its input");
-		return;
-	}
-	sub.name = c->name;
-	run_rest_as_text(w, &sub, at);
-	/* with what it is given, as fields */
-	struct field_list list = { .n = 0 };
-	for (size_t i = at; i < c->n && !strchr(c->v[at].s, ' '); i++)
-		if (i < end || !field_starts(&c->v[i], ":::"))
-			field_push(w, &list, c->v[i]);
-	sub.v = list.v;
-	sub.n = list.n;
-	walk_fields(w, &sub, 0);
 }
 
 static void
@@ -369,6 +284,20 @@ rule_gdb(struct walk *w, struct gate_cmd *c, const char *arg)
 	}
 }
 
+/* perf VERB [options] command, for the verbs that start one. */
+static void
+rule_perf(struct walk *w, struct gate_cmd *c, const char *arg)
+{
+	struct gate_cmd sub = *c;
+	if (c->n < 3 || !word_in(c->v[1].s, c->v[1].len, "stat record trace kmem lock "
+	    "mem sched kvm c2c ftrace"))
+		return;
+	sub.v++;
+	sub.n--;
+	rule_peel(w, &sub, arg);
+	c->out = sub.out;
+}
+
 static void
 rule_trace(struct walk *w, struct gate_cmd *c, const char *arg)
 {
@@ -386,7 +315,7 @@ rule_trace(struct walk *w, struct gate_cmd *c, const char *arg)
 static void
 rule_session(struct walk *w, struct gate_cmd *c, const char *arg)
 {
-	size_t at = inner_at(c, arg);
+	size_t at = rule_inner_at(c, arg);
 	bool tmux = strcmp(c->name, "tmux") == 0;
 	if (tmux && (at >= c->n || word_in(c->v[at].s, c->v[at].len,
 	    "ls list-sessions list-windows list-panes capture-pane info -V")))
@@ -455,7 +384,8 @@ const struct gate_kind kinds_wrap[] = {
 	{ "strace ltrace dtruss", rule_trace,
 	  "+e:o:p:s:u:E:a:b:I:O:S:P:X:|output expr trace attach" },
 	{ "valgrind heaptrack perf-record", rule_peel, "+|log-file" },
-	{ "perf", rule_peel, "+e:o:p:r:F:C:|event output|1" },
+	{ "perf", rule_perf, "+e:o:p:r:F:C:t:c:|event output pid" },
+	{ "arch", rule_peel, "+|arch" },
 	{ "numactl", rule_peel, "+N:m:i:C:p:|cpunodebind membind interleave" },
 	{ "choom", rule_peel, "+n:p:|adjust pid" },
 	{ "prlimit", rule_peel, "+p:|pid" },
@@ -482,7 +412,9 @@ const struct gate_kind kinds_wrap[] = {
 	{ "ld.so ld-linux.so.2 ld-linux-x86-64.so.2 ld-linux-aarch64.so.1 "
 	  "ld-musl-x86_64.so.1", rule_peel_ask, "+|library-path preload argv0" },
 	{ "gdb lldb cgdb", rule_gdb, "x:p:d:s:e:c:" },
-	{ "hyperfine nodemon watchexec chokidar onchange reflex air", rule_hyper,
+	{ "watchexec reflex", rule_joined, "+w:i:e:f:d:s:r:R:g:G:|watch ignore exts "
+	  "filter debounce delay signal shell regex inverse-regex glob" },
+	{ "hyperfine nodemon chokidar onchange air", rule_hyper,
 	  "w:m:M:r:S:p:c:s:e:i:x:n:u:P:L:" },
 	{ "entr", rule_peel, "+" },
 	{ "expect tclsh wish autoexpect", rule_expect, "code that can't be read" },

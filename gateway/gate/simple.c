@@ -219,6 +219,25 @@ asks_version(const struct gate_cmd *c)
 		field_is(&c->v[1], "-h"));
 }
 
+/* "docker rm --help" shows and does nothing; only for tools known to. */
+static bool
+asks_help(const struct gate_cmd *c)
+{
+	static const char tools[] = "docker podman kubectl helm terraform tofu gh glab "
+		"aws gcloud az git apt apt-get dnf brew systemctl doctl heroku fly "
+		"flyctl vercel netlify pulumi vault cargo pip docker-compose";
+	const struct gate_field *last = &c->v[c->n - 1];
+	if (c->n < 3 || c->n > 5 || !word_in(c->name, strlen(c->name), tools) ||
+	    !(field_is(last, "--help") || field_is(last, "-help")))
+		return false;
+	for (size_t i = 1; i + 1 < c->n; i++)
+		if (c->v[i].s[0] < 'a' || c->v[i].s[0] > 'z' ||
+		    strspn(c->v[i].s, "abcdefghijklmnopqrstuvwxyz-") != c->v[i].len ||
+		    word_in(c->v[i].s, c->v[i].len, "exec run"))
+			return false;
+	return true;
+}
+
 static void
 check_ours(struct walk *w, const struct gate_cmd *c)
 {
@@ -267,7 +286,7 @@ dispatch(struct walk *w, struct gate_cmd *c)
 	check_ours(w, c);
 	if (path)
 		rule_program(w, c);
-	else if (asks_version(c))
+	else if (asks_version(c) || asks_help(c))
 		return;
 	if (kind)
 		kind->rule(w, c, kind->arg);
@@ -309,9 +328,13 @@ walk_fields(struct walk *w, struct gate_cmd *c, size_t from)
 }
 
 static void
-redirect_out(struct walk *w, const struct gate_field *f, bool *ret_file)
+redirect_out(struct walk *w, const struct gate_field *f, bool append,
+	bool *ret_file)
 {
-	path_check_write(w, f, "writes");
+	if (append)
+		path_check_write(w, f, "writes");
+	else
+		path_check_replace(w, f, "writes");
 	path_note_written(w, f, false);
 	if (path_of(w, f).zone != ZONE_STREAM)
 		*ret_file = true;
@@ -338,11 +361,13 @@ simple_redirections(struct walk *w, const struct sh_redir *r,
 		case SH_OUT:
 		case SH_APPEND:
 		case SH_OUT_BOTH:
-			redirect_out(w, &f, &file);
+			redirect_out(w, &f, r->type == SH_APPEND ||
+				r->type == SH_INOUT, &file);
 			break;
 		case SH_DUP:
 			if (f.s[strspn(f.s, "0123456789-")] != '\0')
-				redirect_out(w, &f, &file);
+				redirect_out(w, &f, r->type == SH_APPEND ||
+				r->type == SH_INOUT, &file);
 			break;
 		case SH_HEREDOC:
 		case SH_HERESTRING:
