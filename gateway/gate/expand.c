@@ -254,10 +254,19 @@ expand_param(struct builder *b, const struct sh_part *part)
 		return;
 	}
 	bool known = param_value(b, part, &v);
+	bool trims = part->op[0] == '%' || (part->op[0] == '#' && part->op[1]);
+	if (part->arg && (part->arg->next || !strcmp(part->op, "*")) &&
+	    b->w->code_in_values)
+		walk_ask(b->w, GATE_CLASS_CODE, "code that can't be read",
+			"arithmetic over a value that holds a command");
 	if (strcmp(part->op, "#") == 0) {
 		mark(b, MARK_NAME);
-	} else if (strchr("!*@", part->op[0]) && !plain) {
-		bool harmless = known && part->op[0] == '*' &&
+	} else if (trims && known && !(arg.flags & FIELD_ANY) &&
+	    expand_trim(b->w, part, &arg, &v)) {
+		put_value(b, arena_strn(b->w->arena, v.s, v.len), v.len, v.flags,
+			part->quoted);
+	} else if (trims || (strchr("!*@", part->op[0]) && !plain)) {
+		bool harmless = known && (trims || part->op[0] == '*') &&
 			!memchr(v.s, '/', v.len) && !memchr(v.s, ' ', v.len) &&
 			(v.len == 0 || v.s[0] != '-') &&
 			!(arg.flags & FIELD_ANY) && !strpbrk(arg.s, "/ ");

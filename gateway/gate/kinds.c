@@ -9,7 +9,7 @@ static const struct gate_kind *const tables[] = {
 	kinds_shell, kinds_wrap, kinds_interp, kinds_verbs, kinds_plain, kinds_text,
 	kinds_files, kinds_disk, kinds_git, kinds_net, kinds_proc, kinds_pkg,
 	kinds_cloud, kinds_data, kinds_find, kinds_system, kinds_build,
-	kinds_fetch, kinds_forge,
+	kinds_fetch, kinds_forge, kinds_grep,
 };
 
 struct slot {
@@ -66,6 +66,19 @@ kind_find(const char *name)
 	if (!filled)
 		fill();
 	return n > 0 ? slot_of(name, n)->kind : NULL;
+}
+
+bool
+kind_is_system(const char *name)
+{
+	static const struct gate_kind *const system[] = { kinds_disk, kinds_proc,
+		kinds_system };
+	const struct gate_kind *k = kind_find(name);
+	for (size_t t = 0; k && t < sizeof(system) / sizeof(system[0]); t++)
+		for (const struct gate_kind *e = system[t]; e->names; e++)
+			if (e == k)
+				return true;
+	return word_in(name, strlen(name), "install link rename test");
 }
 
 bool

@@ -55,6 +55,8 @@ takes_all(const char *name)
 	for (const char *p = name; *p; p++) {
 		if (*p == MARK_STAR)
 			star = true;
+		else if (*p == MARK_BRACKET && strchr(p, ']'))
+			p = strchr(p, ']');
 		else if (*p != MARK_QUEST && *p != '.')
 			return false;
 	}

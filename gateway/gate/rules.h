@@ -22,10 +22,12 @@ extern const struct gate_kind kinds_plain[], kinds_shell[], kinds_wrap[],
 	kinds_interp[], kinds_text[], kinds_files[], kinds_disk[], kinds_git[],
 	kinds_net[], kinds_proc[], kinds_pkg[], kinds_cloud[], kinds_data[],
 	kinds_find[], kinds_system[], kinds_build[],
-	kinds_fetch[], kinds_verbs[], kinds_forge[];
+	kinds_fetch[], kinds_verbs[], kinds_forge[],
+	kinds_grep[];
 
 /* NULL: no such kind. */
 const struct gate_kind *kind_find(const char *name);
+bool kind_is_system(const char *name);	/* disks, processes, settings */
 bool kind_runs_others(const char *name);	/* shells, wrappers, interpreters */
 
 /* ---- options (opts.c) ---- */
@@ -122,6 +124,8 @@ void rule_check_address(struct walk *w, const struct gate_field *f);
 void rule_ask_sends(struct walk *w, const char *what);
 /* arg: "class|key|why", asked whatever the operands are. */
 void rule_says(struct walk *w, struct gate_cmd *c, const char *arg);
+/* A name with a subscript that a builtin would run. */
+void rule_subscript(struct walk *w, const struct gate_field *f);
 /* wrappers: where the inner command starts (c->n: nowhere), by the grammar in
  * arg; the fields from there on as one text that a shell is given */
 size_t rule_inner_at(const struct gate_cmd *c, const char *arg);

@@ -91,6 +91,22 @@ parallel_template(struct walk *w, struct gate_cmd *sub)
 	sub->n = list.n;
 }
 
+/* The template as one text, with {} as this argument. */
+static void
+parallel_text(struct walk *w, struct gate_cmd *sub, size_t at,
+	const struct gate_field *given)
+{
+	const char *text = "";
+	for (size_t i = at; i < sub->n; i++)
+		text = arena_join(w->arena, text, " ", sub->v[i].s);
+	const char *place = strstr(text, "{}");
+	if (!place || (given->flags & FIELD_ANY))
+		return;
+	const char *head = arena_strn(w->arena, text, (size_t)(place - text));
+	text = gate_unmark(w->arena, arena_join(w->arena, head, given->s, place + 2));
+	walk_text(w, text, strlen(text), &sub->in, &sub->out);
+}
+
 /* parallel: a template and ::: arguments, or its input. */
 void
 rule_parallel(struct walk *w, struct gate_cmd *c, const char *arg)
@@ -105,6 +121,11 @@ rule_parallel(struct walk *w, struct gate_cmd *c, const char *arg)
 		return;
 	}
 	rule_rest_as_text(w, &sub, at);
+	for (size_t i = end + 1; i < c->n && i < end + 9; i++)
+		parallel_text(w, &sub, at, &c->v[i]);
+	if (opts_has(c, arg, "S", "sshlogin"))
+		walk_ask(w, GATE_CLASS_NETWORK, "command on another machine",
+			"it runs on other machines");
 	if (opts_has(c, arg, "", "dry-run") || strchr(c->v[at].s, ' '))
 		return;
 	sub.v = c->v + at;

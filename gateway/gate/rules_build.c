@@ -133,7 +133,8 @@ rule_make(struct walk *w, struct gate_cmd *c, const char *arg)
 		const char *s = o.word->s;
 		elsewhere |= make_elsewhere(w, o.word);
 		make_variable(w, o.word);
-		install |= word_in(s, strlen(s), "install uninstall");
+		install |= word_in(s, strlen(s), "install uninstall modules_install "
+			"headers_install install-strip install-data install-exec");
 		if (word_in(s, strlen(s), "deploy publish upload") && !dry)
 			walk_ask(w, GATE_CLASS_NETWORK, "publish",
 				"make %s changes what others see or use", s);
@@ -197,12 +198,13 @@ rule_data_loss(struct walk *w, struct gate_cmd *c)
 		bool two = i + 1 < c->n && ((word_in(f->s, f->len, "migrate migration") &&
 			word_in(c->v[i + 1].s, c->v[i + 1].len,
 			"reset fresh rollback refresh zero")) ||
+			(field_is(f, "migrate") && cmd_arg_is(c, i + 2, "zero")) ||
 			(field_is(f, "db") && word_in(c->v[i + 1].s, c->v[i + 1].len,
 			"drop reset wipe truncate")));
 		if (two || field_is(f, "--accept-data-loss") || word_in(f->s, f->len,
 		    "db:drop db:reset db:purge db:wipe migrate:fresh migrate:reset "
 		    "ecto.drop ecto.reset flush reset_db sqlflush db:schema:load "
-		    "db:truncate_all migrate:refresh migrate:rollback "
+		    "drop-all schema:drop database:drop db:truncate_all migrate:refresh migrate:rollback "
 		    "db:migrate:undo:all db:rollback downgrade --force-reset"))
 			walk_ask(w, GATE_CLASS_FILES, "database emptied or changed",
 				"%s %s loses what a database holds", c->name, f->s);
@@ -215,7 +217,9 @@ rule_tool(struct walk *w, struct gate_cmd *c, const char *arg)
 {
 	for (size_t i = 1; i < c->n; i++) {
 		const struct gate_field *f = &c->v[i];
-		if (word_in(f->s, f->len, arg))
+		/* "-c release" is a value */
+		bool value = field_is(f, "release") && c->v[i - 1].s[0] == '-';
+		if (word_in(f->s, f->len, arg) && !value)
 			walk_ask(w, GATE_CLASS_NETWORK, "publish",
 				"%s %s changes what others see or use", c->name, f->s);
 		if (strstr(f->s, "://") && !rule_url_local(f->s) &&
@@ -258,7 +262,7 @@ rule_cmake(struct walk *w, struct gate_cmd *c, const char *arg)
 		if ((field_is(f, "--install") || field_is(f, "install")) && !prefix)
 			walk_ask(w, GATE_CLASS_FILES, "install outside the workspace",
 				"it installs into the system");
-		if (field_is(f, "-P") && i + 1 < c->n)
+		if ((field_is(f, "-P") || field_is(f, "-f")) && i + 1 < c->n)
 			rule_run_script(w, c, &c->v[i + 1]);
 		if (field_is(f, "-E") && i + 2 < c->n &&
 		    !strcmp(c->name, "cmake")) {
@@ -298,7 +302,7 @@ const struct gate_kind kinds_build[] = {
 	  "tslint biome oxlint standard webpack vite rollup esbuild parcel gulp "
 	  "grunt babel swc tsup turbo nx lerna next nuxt astro gatsby ng vue ember "
 	  "svelte-kit storybook playwright cypress http-server serve json-server "
-	  "live-server concurrently npm-run-all cross-env "
+	  "live-server npm-run-all run-s run-p "
 	  "gradle gradlew mvn mvnw ant sbt lein mill maven bazel bazelisk buck buck2 "
 	  "pants please scons waf b2 bjam xmake premake5 qmake autoconf automake "
 	  "autoreconf aclocal libtoolize configure autogen.sh pkg-config ldd-tree "

@@ -98,7 +98,7 @@ container_run(struct walk *w, struct gate_cmd *c)
 	if (host_root_bound(c))
 		for (size_t i = o.word_at; i < c->n; i++)
 			if (word_in(c->v[i].s, c->v[i].len, "rm dd mkfs shred wipefs "
-			    "chmod chown find"))
+			    "chmod chown find") || strstr(c->v[i].s, "rm -"))
 				walk_never(w, "delete in root path",
 					"it works on the whole host from a container");
 	enter_container(w, c, o.word_at + 1);
@@ -266,7 +266,7 @@ rule_cloud(struct walk *w, struct gate_cmd *c, const char *arg)
 		"status view whoami search logs tail history validate plan diff "
 		"preview fmt lint template graph output providers console-url "
 		"presign-list get-caller-identity inspect search-repo dependency "
-		"ps read-log";
+		"ps read-log read";
 	bool reads = false, secret = false, any = false;
 	for (size_t i = 1; i < c->n; i++) {
 		const char *s = c->v[i].s;
@@ -290,8 +290,9 @@ rule_cloud(struct walk *w, struct gate_cmd *c, const char *arg)
 		    "update put remove set sync cp mv run exec import taint state "
 		    "force-unlock apps:destroy config:set install upgrade uninstall "
 		    "rollback invoke start stop kill ssh console --prod")) {
-			bool harmless = !strcmp(s, "state") && i + 1 < c->n &&
-				word_in(c->v[i + 1].s, c->v[i + 1].len, "list show");
+			bool harmless = (i == 1 && !strcmp(s, "run") &&
+				!strcmp(c->name, "gcloud")) || (!strcmp(s, "state") && i + 1 < c->n &&
+				word_in(c->v[i + 1].s, c->v[i + 1].len, "list show"));
 			if (!harmless) {
 				reads = false;
 				any = true;

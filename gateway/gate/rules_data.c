@@ -73,6 +73,9 @@ check_sql(struct walk *w, const char *text, size_t len)
 		if (first && !strcmp(word, "alter"))
 			walk_ask(w, GATE_CLASS_FILES, "SQL ALTER",
 				"it changes a table's shape or a user");
+		if (!strcmp(word, "into") && !strcmp(before, "vacuum"))
+			walk_ask(w, GATE_CLASS_FILES, "SQL that runs or writes files",
+				"VACUUM INTO writes a file");
 		copies |= first && !strcmp(word, "copy");
 		if (copies && word_in(word, strlen(word), "program x") &&
 		    word_in(before, strlen(before), "to from"))

@@ -87,8 +87,7 @@ static const char transfer_values[] = "data data-raw data-binary data-ascii "
 
 struct transfer {
 	bool sends, local, post;
-	bool secret;
-	const struct gate_field *url;
+	bool secret, data;	/* data: what a file or command holds */
 };
 
 /* A file that goes out, as "@file" or by name. */
@@ -117,13 +116,15 @@ transfer_option(struct walk *w, struct gate_cmd *c, struct opts *o, int k,
 	    opts_long(o, "form-string", 3) || opts_long(o, "json", 2)))) {
 		t->sends = true;
 		t->secret |= o->val_field.flags & FIELD_SECRET;
+		t->data |= k == 'F' || (o->val && strchr(o->val, '@')) ||
+			(o->val_field.flags & (FIELD_ANY | FIELD_DATA));
 		if (o->val) {
 			sent_file(w, &o->val_field);
 			if (strstr(o->val, "@-"))
 				t->secret |= c->in.flags & FIELD_SECRET;
 		}
 	} else if (k == 'T' || (lng && opts_long(o, "upload-file", 2))) {
-		t->sends = true;
+		t->sends = t->data = true;
 		if (o->val)
 			path_check_read(w, &o->val_field);
 	} else if (k == 'X' || (lng && opts_long(o, "request", 4))) {
@@ -198,7 +199,8 @@ rule_curl(struct walk *w, struct gate_cmd *c, const char *arg)
 	if (t.secret)
 		walk_ask_severe(w, GATE_CLASS_CREDENTIALS, "data sent out",
 			"it sends a credential");
-	if (t.sends && !t.local)
+	bool query = opts_has(c, arg, "G", "get") && !t.data;
+	if (t.sends && !t.local && !query)
 		rule_ask_sends(w, "data to another machine");
 	else if (t.post && !t.local)
 		walk_ask(w, GATE_CLASS_NETWORK, "change of a remote",

@@ -385,7 +385,9 @@ rule_unpack(struct walk *w, struct gate_cmd *c, const char *arg)
 		if (k == OPT_WORD && words++ == 0 &&
 		    (w->archive_fetched || path_was_written(w, o.word)))
 			w->tree_fetched = true;
-		if (k == OPT_WORD)
+		if (k == OPT_WORD && words > 2 && strstr(c->name, "rar"))
+			path_check_write(w, o.word, "unpacks into");
+		else if (k == OPT_WORD)
 			path_check_read(w, o.word);
 	}
 }
@@ -475,7 +477,7 @@ const struct gate_kind kinds_files[] = {
 	{ "setfacl", rule_setfacl, "m:x:b::" },
 	{ "chattr", rule_says, "files|change of owner|changes who may do what with files" },
 	{ "tar gtar bsdtar", rule_tar, "f:C:T:X:I:F:L:b:g:H:K:N:V:" },
-	{ "unzip 7z 7za unrar-free ar dtrx unar", rule_unpack, "d:o:x:" },
+	{ "unzip 7z 7za 7zr rar unrar unrar-free ar dtrx unar", rule_unpack, "d:o:x:" },
 	{ "zip", rule_zip, "b:n:t:" },
 	{ "gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd lz4 unlz4 lzma compress "
 	  "uncompress pigz unpigz brotli lzop", rule_compress, "S:o:T:" },

@@ -451,7 +451,8 @@ rule_git(struct walk *w, struct gate_cmd *c, const char *arg)
 		if (k == OPT_LONG && (opts_long(&o, "exec-path", 6) ||
 		    opts_long(&o, "config-env", 4) || opts_long(&o, "git-dir", 4) ||
 		    opts_long(&o, "work-tree", 4)) && o.val &&
-		    !word_in(o.val, strlen(o.val), ". .git ./.git"))
+		    !(o.name[0] != 'e' && word_in(o.val, strlen(o.val),
+		    ". .git ./.git")))
 			RUNS(w, "--%.*s points git elsewhere", (int)o.name_len, o.name);
 	}
 	if (k == OPT_WORD) {

@@ -177,6 +177,22 @@ plain_module(const char *s)
 		"0123456789_:=,-/.")] == '\0' && s[0] != '.' && s[0] != '/';
 }
 
+/* php -t serves a directory, -d may name a file to be loaded. */
+static void
+php_option(struct walk *w, struct gate_cmd *c, const struct opts *o, int k)
+{
+	const char *eq = strchr(o->val, '=');
+	if (k == 't' && path_of(w, &o->val_field).zone != ZONE_INSIDE)
+		walk_ask(w, GATE_CLASS_NETWORK, "serves files",
+			"it serves %s to the network", o->val);
+	if (k != 'd' || !eq || !(strstr(o->val, "pend_file=") ||
+	    strstr(o->val, "extension=")))
+		return;
+	struct gate_field f = field_text(w, eq + 1, strlen(eq + 1),
+		o->val_field.flags);
+	rule_run_script(w, c, &f);
+}
+
 static void
 rule_lang(struct walk *w, struct gate_cmd *c, const char *arg)
 {
@@ -192,6 +208,10 @@ rule_lang(struct walk *w, struct gate_cmd *c, const char *arg)
 			strchr(l.code, k) != NULL;
 		if (is_code) {
 			code = true;
+			if (k == 'p' && o.val && !strcmp(o.val, "e") && o.i < c->n) {
+				o.val_field = c->v[o.i++];	/* node -pe */
+				o.val = o.val_field.s;
+			}
 			if (o.val)
 				rule_inline(w, l.name, &o.val_field);
 			if (!strcmp(l.name, "python"))
@@ -208,15 +228,8 @@ rule_lang(struct walk *w, struct gate_cmd *c, const char *arg)
 		    opts_long(&o, "experimental-loader", 14)) && o.val &&
 		    strchr(o.val, '/'))
 			rule_run_script(w, c, &o.val_field);
-		if (!strcmp(l.name, "php") && k == 't' && o.val &&
-		    path_of(w, &o.val_field).zone != ZONE_INSIDE)
-			walk_ask(w, GATE_CLASS_NETWORK, "serves files",
-				"it serves %s to the network", o.val);
-		if (!strcmp(l.name, "php") && k == 'd' && o.val && (strstr(o.val,
-		    "pend_file=") || strstr(o.val, "extension=")))
-			rule_run_script(w, c, &(struct gate_field){
-				strchr(o.val, '=') + 1,
-				strlen(strchr(o.val, '=') + 1), o.val_field.flags });
+		if (!strcmp(l.name, "php") && o.val)
+			php_option(w, c, &o, k);
 		info |= k == 'S' && !strcmp(l.name, "php");	/* a server */
 		check |= (!strcmp(l.name, "node") && (k == 'c' || (k == OPT_LONG &&
 			opts_long(&o, "check", 5)))) ||
@@ -282,7 +295,8 @@ rule_deno(struct walk *w, struct gate_cmd *c, const char *arg)
 		walk_ask(w, GATE_CLASS_CODE, "remote package run",
 			"%s %s fetches and runs a package", c->name, sub->s);
 	for (size_t i = 2; i < c->n; i++)
-		if (strstr(c->v[i].s, "://") && !field_starts(sub, "add"))
+		if ((strstr(c->v[i].s, "://") || field_starts(&c->v[i], "npm:") ||
+		    field_starts(&c->v[i], "jsr:")) && !field_starts(sub, "add"))
 			walk_ask(w, GATE_CLASS_CODE, "remote package run",
 				"it runs code from %s", c->v[i].s);
 	if (word_in(sub->s, sub->len, "remove rm uninstall"))

@@ -188,7 +188,7 @@ rule_openssl(struct walk *w, struct gate_cmd *c, const char *arg)
 		walk_ask(w, GATE_CLASS_NETWORK, "raw network connection",
 			"openssl %s serves or connects", sub);
 	if (!strcmp(sub, "s_client") && c->in.present && !c->in.heredoc &&
-	    !(c->in.text && c->in.len < 8))
+	    !(c->in.text && strspn(c->in.text, " \nQ") == c->in.len))
 		walk_ask(w, GATE_CLASS_NETWORK, "data sent out",
 			"it sends its input to another machine");
 	bool decode = word_in(sub, strlen(sub), "enc base64 aes-256-cbc");
@@ -296,7 +296,7 @@ const struct gate_kind kinds_net[] = {
 	{ "openssl", rule_openssl, NULL },
 	{ "ip ifconfig route arp ethtool iw iwconfig nmcli tc bridge", rule_ip,
 	  "add del delete set flush replace up down change append exec netns "
-	  "connect modify" },
+	  "connect modify off" },
 	{ "iptables ip6tables nft ufw firewall-cmd ipset ebtables pfctl",
 	  rule_firewall, "list status show --list --state -L -S" },
 	{ "ssh-keygen", rule_keygen, "f:t:b:C:N:P:m:O:I:n:V:z:a:r:R:D:w:s:Y:E:F:" },

@@ -107,7 +107,8 @@ npm_install(struct walk *w, struct gate_cmd *c, size_t at)
 		ask_wide(w, c->name);
 	for (size_t i = 1; i < c->n; i++) {
 		const struct gate_field *f = &c->v[i];
-		if (i > at && f->s[0] != '-' && by_address(f->s))
+		if (i > at && f->s[0] != '-' && (by_address(f->s) ||
+		    (strchr(f->s, '.') && path_was_written(w, f))))
 			ask_remote(w, c->name, f->s);
 		if (field_starts(f, "--registry") || field_starts(f, "--script-shell") ||
 		    field_starts(f, "--prefix=/") || field_starts(f, "--userconfig"))
@@ -140,6 +141,13 @@ rule_npm(struct walk *w, struct gate_cmd *c, const char *arg)
 	const char *s = sub->s;
 	size_t n = sub->len;
 	bool npm = !strcmp(c->name, "npm");
+	bool registry = word_in(s, n, "npm") && at + 1 < c->n;
+	if (registry && word_in(c->v[at + 1].s, c->v[at + 1].len, "publish login "
+	    "logout tag"))
+		ask_publish(w, c->name, c->v[at + 1].s);
+	if (!npm && word_in(s, n, "rimraf shx del-cli cross-env concurrently nodemon "
+	    "ts-node tsx node prisma sequelize knex typeorm"))
+		walk_fields(w, c, at);
 	if (word_in(s, n, "publish") && opts_has(c, arg, "", "dry-run"))
 		return;
 	if (word_in(s, n, "uninstall un remove rm unlink r prune"))
@@ -193,7 +201,8 @@ pip_install(struct walk *w, struct gate_cmd *c)
 		    opts_long(&o, "user", 4) ||
 		    opts_long(&o, "system", 6)))
 			ask_wide(w, c->name);
-		if ((k == OPT_WORD && by_address(o.word->s)) ||
+		if ((k == OPT_WORD && (by_address(o.word->s) ||
+		    (strchr(o.word->s, '.') && path_was_written(w, o.word)))) ||
 		    ((k == 'e' || k == 'r') && o.val && by_address(o.val)))
 			ask_remote(w, c->name, k == OPT_WORD ? o.word->s : o.val);
 	}
@@ -257,6 +266,9 @@ rule_runner(struct walk *w, struct gate_cmd *c, const char *arg)
 		ask_publish(w, c->name, s);
 	else if (word_in(s, n, "tool x") && !cmd_arg_is(c, at + 1, "list"))
 		ask_remote(w, c->name, "a tool");
+	else if (word_in(s, n, "trust allow"))
+		walk_ask(w, GATE_CLASS_CODE, "package manager settings",
+			"%s then runs what the directory says", c->name);
 	else if (word_in(s, n, "shell"))
 		walk_ask(w, GATE_CLASS_CODE, "interactive interpreter",
 			"%s shell waits for commands", c->name);
@@ -271,7 +283,8 @@ rule_runner(struct walk *w, struct gate_cmd *c, const char *arg)
 		    "--version") || opts_has(c, "", "", "remove add set") || changes)
 			ask_wide(w, c->name);
 	} else {
-		pip_install(w, &rest);
+		if (word_in(s, n, "add install sync update upgrade"))
+			pip_install(w, &rest);
 		rule_build(w, c);
 	}
 }

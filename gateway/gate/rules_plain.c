@@ -42,7 +42,7 @@ rule_list(struct walk *w, struct gate_cmd *c, const char *arg)
 		struct path p = path_of(w, &c->v[i]);
 		if (c->v[i].s[0] == '-')
 			continue;
-		if (p.vital)
+		if (p.vital || p.cred)
 			c->out.base = p.norm;
 		if (p.zone != ZONE_INSIDE)
 			c->out.flags &= ~(unsigned)FIELD_NAME;
@@ -142,6 +142,7 @@ rule_printf(struct walk *w, struct gate_cmd *c, const char *arg)
 	(void)arg;
 	if (cmd_arg_is(c, 1, "-v") && c->n > 3) {
 		var = c->v[2].s;
+		rule_subscript(w, &c->v[2]);
 		var_set(w, var, NULL);
 		i = 3;
 	}
@@ -296,50 +297,6 @@ rule_tr(struct walk *w, struct gate_cmd *c, const char *arg)
 	c->out.flags |= FIELD_DECODED;
 }
 
-/* pattern, then files: grep and its kind. Trees may hold credentials. */
-static void
-rule_grep(struct walk *w, struct gate_cmd *c, const char *arg)
-{
-	struct opts o;
-	int k;
-	bool outside = !w->cwd, pattern = false;
-	bool recursive = strcmp(c->name, "rg") == 0 ||
-		strcmp(c->name, "ag") == 0 || strcmp(c->name, "ack") == 0 ||
-		strcmp(c->name, "rgrep") == 0;
-	opts_init(&o, c, arg, "regexp file max-count context after-context "
-		"before-context include exclude exclude-dir color colour glob iglob "
-		"type type-not max-depth threads sort ignore-file pre pre-glob "
-		"hostname-bin pager engine encoding replace max-columns");
-	while ((k = opts_next(&o)) != OPT_END) {
-		pattern |= k == 'e' || k == 'f' || (k == OPT_LONG &&
-			(opts_long(&o, "regexp", 3) || opts_long(&o, "files", 5) ||
-			opts_long(&o, "file", 4)));
-		recursive |= k == 'r' || k == 'R' || k == 'd' ||
-			(k == OPT_LONG && opts_long(&o, "recursive", 3));
-		if (k == OPT_LONG && (opts_long(&o, "pre", 3) ||
-		    opts_long(&o, "hostname-bin", 5) || (opts_long(&o, "pager", 5) &&
-		    strcmp(c->name, "rg") != 0)))
-			walk_ask(w, GATE_CLASS_CODE, "program run through an option",
-				"--%.*s makes it run a program", (int)o.name_len, o.name);
-		if (k == OPT_WORD && !pattern) {
-			pattern = true;
-		} else if (k == OPT_WORD) {
-			struct path p = path_of(w, o.word);
-			path_check_read(w, o.word);
-			outside |= p.zone != ZONE_INSIDE;
-			if (recursive && (p.vital ||
-			    (p.zone == ZONE_HOME && strcmp(p.norm, w->ctx->home) == 0)))
-				walk_ask(w, GATE_CLASS_CREDENTIALS, "credential read",
-					"it searches all of %s, credentials included",
-					o.word->s);
-		}
-	}
-	/* only names of files below the workspace */
-	if (!outside && opts_has(c, arg, "lL", "files-with-matches files "
-	    "files-without-match"))
-		c->out.flags |= FIELD_NAME;
-}
-
 static void
 rule_date(struct walk *w, struct gate_cmd *c, const char *arg)
 {
@@ -445,7 +402,7 @@ const struct gate_kind kinds_plain[] = {
 	  "duf dust procs btm glances iftop inxi hwinfo lshw dmidecode xrandr "
 	  "glxinfo vulkaninfo tig fzf gum manpath ncdu global sar pidstat dstat "
 	  "hostid logname runlevel infocmp lstopo cpuid upower vnstat ipcalc "
-	  "sipcalc onefetch qalc datediff toilet lolcat fortune banner ast-grep sg "
+	  "sipcalc onefetch qalc datediff toilet lolcat fortune banner ast-grep blkid "
 	  "pg_isready pg_config sqldiff mysqlshow pg_lsclusters envsubst "
 	  "pv tokei cloc scc sloccount clang-tidy cppcheck",
 	  rule_none, NULL },
@@ -473,7 +430,7 @@ const struct gate_kind kinds_plain[] = {
 	  "dos2unix unix2dos cargo-tree msgcat desktop-file-validate "
 	  "zipinfo lsar tomlq crc32 pcregrep pcre2grep javap jdeps luac readtags "
 	  "xxhsum rhash sha3sum jless jc ijq fq visidata vd bzless xzless bzmore "
-	  "bzcmp bzdiff xzcmp xzdiff zcmp zdiff zegrep lsinitramfs rar unrar 7zr msgfmt jsonlint yamllint plutil "
+	  "bzcmp bzdiff xzcmp xzdiff zcmp zdiff lsinitramfs msgfmt jsonlint yamllint plutil "
 	  "shellcheck hadolint markdownlint actionlint vale codespell",
 	  rule_read, "d:f:t:j:w:n:s:" },
 	{ "zcat bzcat xzcat zstdcat lz4cat gzcat uudecode rev base32 basenc",
@@ -481,9 +438,6 @@ const struct gate_kind kinds_plain[] = {
 	{ "tr", rule_tr, NULL },
 	{ "base64", rule_base64, NULL },
 	{ "xxd", rule_xxd, NULL },
-	{ "grep egrep fgrep zegrep rgrep", rule_grep, "e:f:m:A:B:C:d:D:" },
-	{ "rg", rule_grep, "e:f:m:A:B:C:g:t:T:j:d:M:r:E:" },
-	{ "ag ack ugrep", rule_grep, "G:m:A:B:C:g:" },
 	{ "date", rule_date, NULL },
 	{ "hostname domainname nisdomainname", rule_show_or_set, "F:" },
 	{ "man", rule_pager, "P:H:M:C:L:m:p:S:e:E:R:r:" },

@@ -92,7 +92,7 @@ rule_pkill(struct walk *w, struct gate_cmd *c, const char *arg)
 				"kill hermes/gateway process (self-termination)",
 				"%s may be the gateway itself", what);
 		/* a whole command line is the asker's own server */
-		specific = full && strpbrk(what, " ./") && !(o.word->flags & FIELD_ANY);
+		specific = full && strlen(what) > 3 && strpbrk(what, " ./") && !(o.word->flags & FIELD_ANY);
 	}
 	if (force)
 		walk_ask(w, GATE_CLASS_FILES, "force kill processes",

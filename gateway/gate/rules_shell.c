@@ -35,7 +35,10 @@ env_runs_code(const char *name)
 		strncmp(name, "LD_", 3) == 0 || strncmp(name, "DYLD_", 5) == 0 ||
 		strncmp(name, "BASH_FUNC_", 10) == 0 ||
 		strncmp(name, "GIT_CONFIG_", 11) == 0 ||
-		strncmp(name, "npm_config_", 11) == 0;
+		strncmp(name, "npm_config_", 11) == 0 ||
+		(strncmp(name, "CARGO_", 6) == 0 && (strstr(name, "RUNNER") ||
+		strstr(name, "LINKER") || strstr(name, "RUSTC") ||
+		strstr(name, "WRAPPER")));
 }
 
 /* Programs that others start: fine if they are known and harmless. */
@@ -109,6 +112,23 @@ path_value_bad(struct walk *w, const struct gate_field *v)
 	}
 }
 
+/* Options for a compiler or a virtual machine that load or run something. */
+static bool
+options_run_code(const char *name, const char *s)
+{
+	static const char *const runs[] = { "-javaagent", "-agentpath", "-agentlib",
+		"-XX:On", "-Clinker", "-C linker", "-fplugin", "-wrapper", "-specs=",
+		"-toolexec", "-fuse-ld=/", "-Xclang -load", "-fpass-plugin" };
+	size_t n = strlen(name);
+	if (n < 4 || (strcmp(name + n - 4, "OPTS") && strcmp(name + n - 4, "LAGS") &&
+	    strcmp(name + n - 4, "ARGS") && (n < 7 || strcmp(name + n - 7, "OPTIONS"))))
+		return false;
+	for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]); i++)
+		if (strstr(s, runs[i]))
+			return true;
+	return false;
+}
+
 void
 rule_env(struct walk *w, const char *name, const struct gate_field *value,
 	bool exported)
@@ -130,6 +150,10 @@ rule_env(struct walk *w, const char *name, const struct gate_field *value,
 	else if (strcmp(name, "LESS") == 0 && strpbrk(value->s, "!|+"))
 		walk_ask(w, GATE_CLASS_CODE, "environment that runs code",
 			"less obeys %s", value->s);
+	else if (options_run_code(name, value->s))
+		walk_ask(w, GATE_CLASS_CODE, "environment that runs code",
+			"%s makes a program load or run something (%s)", name,
+			value->s);
 	else if (names_program(name) && !rule_program_is_harmless(value->s))
 		walk_ask(w, GATE_CLASS_CODE, "environment that runs code",
 			"%s names a program that others start (%s)", name, value->s);
@@ -348,18 +372,48 @@ rule_read_names(struct walk *w, struct gate_cmd *c, const char *arg)
 	}
 }
 
+void
+rule_subscript(struct walk *w, const struct gate_field *f)
+{
+	const char *at = strchr(f->s, '[');
+	if (at && (strstr(at, "$(") || strchr(at, '`')))
+		walk_ask(w, GATE_CLASS_CODE, "code that can't be read",
+			"a subscript is run as arithmetic (%s)", f->s);
+}
+
+/* let, test -v: a subscript in an operand is run as arithmetic. */
+static void
+rule_arith(struct walk *w, struct gate_cmd *c, const char *arg)
+{
+	bool runs = arg == NULL;
+	if (w->code_in_values && !strcmp(c->name, "let"))
+		walk_ask(w, GATE_CLASS_CODE, "code that can't be read",
+			"arithmetic over a value that holds a command");
+	for (size_t i = 1; i < c->n; i++) {
+		runs |= arg && field_is(&c->v[i], arg);
+		if (runs)
+			rule_subscript(w, &c->v[i]);
+	}
+}
+
 /* export, declare: assignments were made by the walker. */
 static void
 rule_declare(struct walk *w, struct gate_cmd *c, const char *arg)
 {
-	bool functions = false;
+	bool functions = false, integer = false;
 	(void)arg;
 	for (size_t i = 1; i < c->n; i++) {
 		const char *s = c->v[i].s, *eq = strchr(s, '=');
 		if (s[0] == '-' && strchr(s, 'f') && strcmp(c->name, "export") == 0)
 			functions = true;
-		if (s[0] == '-' && (strchr(s, 'n') || strchr(s, 'i')) &&
-		    strcmp(c->name, "export") != 0)
+		rule_subscript(w, &c->v[i]);
+		integer |= s[0] == '-' && strchr(s, 'i');
+		if (s[0] == '-' && strchr(s, 'p') && strcmp(c->name, "unset"))
+			c->out.flags |= FIELD_SECRET;
+		if (integer && eq && (strchr(eq, '[') || (c->v[i].flags & FIELD_ANY)))
+			walk_ask(w, GATE_CLASS_CODE, "code that can't be read",
+				"the value is run as arithmetic (%s)", s);
+		if (s[0] == '-' && strchr(s, 'n') && strcmp(c->name, "export") != 0)
 			walk_ask(w, GATE_CLASS_CODE, "code that can't be read",
 				"%s %s makes a variable stand for something else",
 				c->name, s);
@@ -374,6 +428,9 @@ rule_declare(struct walk *w, struct gate_cmd *c, const char *arg)
 		rule_env(w, name, &v, true);
 		var_set(w, name, &v);
 	}
+	if (integer && w->code_in_values)
+		walk_ask(w, GATE_CLASS_CODE, "code that can't be read",
+			"arithmetic over a value that holds a command");
 	if (functions)
 		walk_ask(w, GATE_CLASS_CODE, "environment that runs code",
 			"exported functions replace commands in later programs");
@@ -402,20 +459,6 @@ rule_complete(struct walk *w, struct gate_cmd *c, const char *arg)
 	while ((k = opts_next(&o)) != OPT_END)
 		if ((k == 'C' || k == 'F') && o.val)
 			walk_text(w, o.val_field.s, o.val_field.len, &c->in, &c->out);
-}
-
-/* let, test -v: a subscript in an operand is run as arithmetic. */
-static void
-rule_arith(struct walk *w, struct gate_cmd *c, const char *arg)
-{
-	bool runs = arg == NULL;
-	for (size_t i = 1; i < c->n; i++) {
-		const char *at = strchr(c->v[i].s, '[');
-		runs |= arg && field_is(&c->v[i], arg);
-		if (runs && at && (strstr(at, "$(") || strchr(at, '`')))
-			walk_ask(w, GATE_CLASS_CODE, "code that can't be read",
-				"a subscript is run as arithmetic (%s)", c->v[i].s);
-	}
 }
 
 static void

@@ -137,7 +137,10 @@ rule_sed(struct walk *w, struct gate_cmd *c, const char *arg)
 			sed_script(w, &o.val_field);
 		} else if (k == 'f' || (k == OPT_LONG && opts_long(&o, "file", 2))) {
 			script = true;
-			rule_run_script(w, c, &o.val_field);
+			if (field_is(&o.val_field, "-"))
+				ask_runs(w, "sed", "its script comes from its input");
+			else
+				rule_run_script(w, c, &o.val_field);
 		} else if (k == OPT_WORD && !script) {
 			script = true;
 			sed_script(w, o.word);
@@ -275,7 +278,11 @@ rule_awk(struct walk *w, struct gate_cmd *c, const char *arg)
 	while ((k = opts_next(&o)) != OPT_END) {
 		if (k == 'f' || k == 'E' || (k == OPT_LONG && opts_long(&o, "file", 2))) {
 			program = true;
-			rule_run_script(w, c, &o.val_field);
+			if (field_is(&o.val_field, "-") ||
+			    field_is(&o.val_field, "/dev/stdin"))
+				ask_runs(w, "awk", "its program comes from its input");
+			else
+				rule_run_script(w, c, &o.val_field);
 		} else if (k == 'e' || (k == OPT_LONG && opts_long(&o, "source", 2))) {
 			program = true;
 			awk_script(w, &o.val_field);
@@ -323,7 +330,9 @@ rule_split(struct walk *w, struct gate_cmd *c, const char *arg)
 	while ((k = opts_next(&o)) != OPT_END) {
 		if (k == OPT_LONG && opts_long(&o, "filter", 2))
 			ask_runs(w, c->name, o.val ? o.val : "a filter");
-		else if (k == 'o' || (k == OPT_LONG && opts_long(&o, "output", 3)))
+		else if (k == 'o' || (k == OPT_LONG && (opts_long(&o, "output", 3) ||
+		    opts_long(&o, "prefix", 2))) ||
+		    (k == 'f' && !strcmp(c->name, "csplit")))
 			path_check_write(w, &o.val_field, "writes");
 		else if (k == OPT_WORD && ++words == 1)
 			path_check_read(w, o.word);

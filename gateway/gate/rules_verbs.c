@@ -155,6 +155,8 @@ const struct gate_kind kinds_verbs[] = {
 	{ "gradle gradlew mvn mvnw sbt ant lein mill maven", rule_verbs,
 	  "|publish deploy release upload site-deploy uploadArchives publishSigned "
 	  "release:perform release:prepare bintrayUpload publishPlugins|" },
+	{ "flyway liquibase dbmate goose-migrate migrate sqlx diesel", rule_verbs,
+	  "clean drop dropAll drop-all down rollback undo reset revert|deploy|" },
 	{ "pre-commit lefthook overcommit husky git-secrets simple-git-hooks",
 	  rule_hooks, "install uninstall init-templatedir init add set remove" },
 	{ "direnv", rule_direnv, NULL },

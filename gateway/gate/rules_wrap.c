@@ -308,6 +308,11 @@ rule_trace(struct walk *w, struct gate_cmd *c, const char *arg)
 		if (k == 'p' || (k == OPT_LONG && opts_long(&o, "attach", 3)))
 			walk_ask(w, GATE_CLASS_FILES, "other process controlled",
 				"it looks into a running process");
+		else if (k == 'o' && o.val && strchr("|!", o.val[0]))
+			walk_ask(w, GATE_CLASS_CODE, "program run through an option",
+				"its output goes into a program (%s)", o.val);
+		else if (k == 'o' && o.val)
+			path_check_write(w, &o.val_field, "writes");
 	rule_peel(w, c, arg);
 }
 
@@ -346,9 +351,13 @@ rule_hyper(struct walk *w, struct gate_cmd *c, const char *arg)
 		"parameter-scan command-name style output input exec ext watch "
 		"ignore delay on-change filter exts");
 	while ((k = opts_next(&o)) != OPT_END)
-		if (k == OPT_WORD)
+		if (k == OPT_WORD && (field_starts(o.word, "npm:") ||
+		    field_starts(o.word, "yarn:") || field_starts(o.word, "pnpm:")))
+			continue;
+		else if (k == OPT_WORD)
 			run_string(w, c, o.word);
-		else if (o.val && (k == 'S' || k == 'p' || k == 'c' || k == 's' ||
+		else if (o.val && ((k < 256 && strchr(strcmp(c->name, "hyperfine") == 0 ?
+		    "Spcs" : "x", k)) ||
 		    (k == OPT_LONG && (opts_long(&o, "prepare", 3) ||
 		    opts_long(&o, "setup", 3) || opts_long(&o, "exec", 4) ||
 		    opts_long(&o, "cleanup", 3) || opts_long(&o, "conclude", 4)))))
@@ -366,7 +375,7 @@ rule_expect(struct walk *w, struct gate_cmd *c, const char *arg)
 const struct gate_kind kinds_wrap[] = {
 	{ "sudo doas sudoedit pkexec gksudo kdesudo", rule_sudo,
 	  "+u:g:h:p:C:D:r:t:U:T:R:" },
-	{ "su runuser", rule_su, "c:u:g:G:s:w:" },
+	{ "su runuser sg newgrp", rule_su, "c:u:g:G:s:w:" },
 	{ "env", rule_envcmd, "+u:C:S:a:" },
 	{ "printenv", rule_printenv, NULL },
 	{ "command builtin", rule_command, "+" },
@@ -412,9 +421,12 @@ const struct gate_kind kinds_wrap[] = {
 	{ "ld.so ld-linux.so.2 ld-linux-x86-64.so.2 ld-linux-aarch64.so.1 "
 	  "ld-musl-x86_64.so.1", rule_peel_ask, "+|library-path preload argv0" },
 	{ "gdb lldb cgdb", rule_gdb, "x:p:d:s:e:c:" },
+	{ "concurrently", rule_hyper, "n:C:m:p:l:i:|" },
+	{ "cross-env cross-env-shell", rule_envcmd, "+" },
+	{ "dotenv env-cmd dotenvx", rule_peel, "+e:f:v:c:p:|" },
 	{ "watchexec reflex", rule_joined, "+w:i:e:f:d:s:r:R:g:G:|watch ignore exts "
 	  "filter debounce delay signal shell regex inverse-regex glob" },
-	{ "hyperfine nodemon chokidar onchange air", rule_hyper,
+	{ "hyperfine nodemon chokidar onchange", rule_hyper,
 	  "w:m:M:r:S:p:c:s:e:i:x:n:u:P:L:" },
 	{ "entr", rule_peel, "+" },
 	{ "expect tclsh wish autoexpect", rule_expect, "code that can't be read" },

@@ -34,7 +34,8 @@ struct sh_part {
 	const char *text;	/* literal, or the parameter's name */
 	size_t len;
 	/* ${name OP arg}: "" none, ":-" "-" ":=" "=" ":?" "?" ":+" "+",
-	 * "!" indirect, "#" length, "@P", "*" any other transformation. */
+	 * "!" indirect, "#" length, "@P", "%" "%%" "#<" "##" removal of a
+	 * pattern, "*" any other transformation. */
 	const char *op;
 	struct sh_word *arg;
 	struct sh_node *script;	/* what a substitution runs */

@@ -277,6 +277,16 @@ param_op(struct sh_scan *p)
 			return ops[i];
 		}
 	}
+	/* "#<" is the removal, "#" the length */
+	static const char *const trims[] = { "%%", "%", "##", "#" };
+	static const char *const names[] = { "%%", "%", "##", "#<" };
+	for (size_t i = 0; i < sizeof(trims) / sizeof(trims[0]); i++) {
+		size_t n = strlen(trims[i]);
+		if (p->len - p->pos >= n && memcmp(p->s + p->pos, trims[i], n) == 0) {
+			p->pos += n;
+			return names[i];
+		}
+	}
 	if (scan_peek(p, 0) == '@') {
 		bool prompt = scan_peek(p, 1) == 'P';
 		return prompt ? "@P" : "*";

@@ -225,7 +225,8 @@ asks_help(const struct gate_cmd *c)
 {
 	static const char tools[] = "docker podman kubectl helm terraform tofu gh glab "
 		"aws gcloud az git apt apt-get dnf brew systemctl doctl heroku fly "
-		"flyctl vercel netlify pulumi vault cargo pip docker-compose";
+		"flyctl vercel netlify pulumi vault cargo pip docker-compose gem npm "
+		"pnpm yarn poetry uv composer bundle";
 	const struct gate_field *last = &c->v[c->n - 1];
 	if (c->n < 3 || c->n > 5 || !word_in(c->name, strlen(c->name), tools) ||
 	    !(field_is(last, "--help") || field_is(last, "-help")))
@@ -233,9 +234,16 @@ asks_help(const struct gate_cmd *c)
 	for (size_t i = 1; i + 1 < c->n; i++)
 		if (c->v[i].s[0] < 'a' || c->v[i].s[0] > 'z' ||
 		    strspn(c->v[i].s, "abcdefghijklmnopqrstuvwxyz-") != c->v[i].len ||
-		    word_in(c->v[i].s, c->v[i].len, "exec run"))
+		    word_in(c->v[i].s, c->v[i].len, "exec run x dlx create init tool"))
 			return false;
 	return true;
+}
+
+/* A program of the workspace whose name only happens to be a system tool's. */
+static bool
+own_name(struct walk *w, const struct gate_cmd *c)
+{
+	return path_of(w, &c->v[0]).zone == ZONE_INSIDE && kind_is_system(c->name);
 }
 
 static void
@@ -288,7 +296,7 @@ dispatch(struct walk *w, struct gate_cmd *c)
 		rule_program(w, c);
 	else if (asks_version(c) || asks_help(c))
 		return;
-	if (kind)
+	if (kind && !(path && own_name(w, c)))
 		kind->rule(w, c, kind->arg);
 	else if (!path)
 		walk_ask(w, GATE_CLASS_CODE, "unknown program",

@@ -216,8 +216,10 @@ forget_assigned(struct walk *w, const struct sh_node *n)
 static void
 expand_all(struct walk *w, const struct sh_word *words)
 {
-	for (; words && !w->stop; words = words->next)
-		(void)expand_one(w, words);
+	for (; words && !w->stop; words = words->next) {
+		struct gate_field f = expand_one(w, words);
+		rule_subscript(w, &f);
+	}
 }
 
 static void

@@ -144,6 +144,11 @@ struct gate_field field_text(struct walk *w, const char *s, size_t len,
 bool brace_expand(struct walk *w, const struct sh_word *word,
 	struct sh_word **ret_words);
 
+/* ${v%pat} and its kind, in place, where value and pattern are known well
+ * enough; false: not known. */
+bool expand_trim(struct walk *w, const struct sh_part *part,
+	const struct gate_field *arg, struct gate_field *v);
+
 /* vars */
 void var_set(struct walk *w, const char *name, const struct gate_field *value);
 const struct walk_var *var_get(const struct walk *w, const char *name,
