@@ -60,9 +60,8 @@ main(int argc, char **argv)
 	env_add();
 	output_add_cases();
 	files_add_cases();
-	life_add();	/* the last of these end the launcher */
 	input_add();
-	life_add();
+	life_add();	/* the last of these end the launcher */
 	return _cmocka_run_group_tests("conformance", cases, ncases, setup,
 	    teardown);
 }

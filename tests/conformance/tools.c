@@ -34,6 +34,13 @@ on_settled(void *arg, const struct origin *to, const char *id, const char *text)
 }
 
 static bool
+has_decider(void *arg, const struct origin *asked, const char **ret_note)
+{
+	(void)arg, (void)asked, (void)ret_note;
+	return true;
+}
+
+static bool
 may_decide(void *arg, const struct origin *asked, const struct origin *who)
 {
 	(void)arg, (void)asked, (void)who;
@@ -98,7 +105,8 @@ tw_start(void)
 {
 	static const struct gate_host host = {
 		.prompt = on_prompt, .settled = on_settled,
-		.may_decide = may_decide, .say = say,
+		.may_decide = may_decide, .has_decider = has_decider,
+		.say = say,
 	};
 	static const struct gate_opts opts = { .timeout_ms = 60000 };
 	struct err err = { ERR_NONE, "" };
