@@ -387,7 +387,8 @@ child_spawn(struct launcher *l, const struct child_spec *spec,
 	wire_put_strv(&out, spec->argv);
 	wire_put_strv(&out, spec->env);
 	wire_put_str(&out, spec->cwd ? spec->cwd : "/");
-	wire_put_u32(&out, spec->keep_children);
+	wire_put_u32(&out, (spec->keep_children ? SPAWN_KEEP : 0u) |
+		(spec->terminal ? SPAWN_TERMINAL : 0u));
 	wire_put_u32(&out, (uint32_t)spec->nfds);
 	wire_put_u32(&out, present);
 	int sent = launcher_request(l, &out, fds, nfds, err);

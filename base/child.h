@@ -57,6 +57,7 @@ struct child_spec {
 	size_t nfds;			/* at most 15; they stay the caller's */
 	const char *user;		/* as allowed; NULL: unchanged */
 	bool keep_children;		/* children outlive the main process */
+	bool terminal;			/* fds[0] becomes its controlling one */
 };
 /* started, exited, dead in this order; if it could not be started, only dead,
  * with the step that failed. No event comes before child_spawn() returned. */

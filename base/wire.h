@@ -27,11 +27,13 @@
 /* Gateway to launcher. */
 enum launcher_frame {
 	LAUNCHER_SEAL = 1,	/* see seal_parse in native-init/seal.c */
-	LAUNCHER_SPAWN,		/* strv argv, strv env, str cwd, u32 keep | fds: channel, 0, 1.. */
+	LAUNCHER_SPAWN,		/* strv argv, strv env, str cwd, u32 flags | fds: channel, 0, 1.. */
 	LAUNCHER_OPEN,		/* u32 box, str workspace below the sealed root | fds: channel */
 	LAUNCHER_KILL,		/* u32 box */
 	LAUNCHER_TEND,		/* u32 verb, str workspace as above | fds: channel */
 };
+
+enum { SPAWN_KEEP = 1, SPAWN_TERMINAL = 2 };	/* flags of LAUNCHER_SPAWN */
 
 /* The channel of one child: the keeper's side of it, then the gateway's. */
 enum child_frame {

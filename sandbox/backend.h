@@ -86,6 +86,7 @@ struct spawn_req {
 	const void *input;	/* NULL: /dev/null */
 	size_t input_len;
 	bool feed;		/* stdin stays open for write(); no input then */
+	bool pty;		/* 0, 1, 2: a terminal (base/pty.h); BACKEND_PTY */
 	bool split;		/* stderr apart */
 	bool keep_children;	/* background: children outlive the shell */
 	const struct proc_events *events;

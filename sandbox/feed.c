@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -80,6 +81,8 @@ feed_write(struct feed *f, const void *data, size_t len, struct err *err)
 		return err_set(err, ERR_LIMIT, "it does not read its input: %zu "
 		    "bytes wait already, %d may", f->data.len, FEED_MAX);
 	buf_add(&f->data, data, len);
+	if (len > 0)
+		f->last = f->data.data[f->data.len - 1];
 	feed_push(f);
 	return f->fd >= 0 || len == 0 ? 0 : err_set(err, ERR_UNAVAILABLE,
 	    "it has closed its standard input");
@@ -91,4 +94,13 @@ feed_end(struct feed *f)
 	f->ending = true;
 	if (f->fd >= 0)
 		feed_push(f);
+}
+
+void
+feed_terminal_end(struct feed *f)
+{
+	/* Within a line the first only hands over what is there. */
+	const char *eof = f->last == '\n' || f->last == '\0' ? "\004" : "\004\004";
+
+	(void)feed_write(f, eof, strlen(eof), NULL);
 }

@@ -20,6 +20,7 @@ struct feed {
 	struct watch *watch;
 	struct buf data;	/* what did not fit into the pipe yet */
 	bool ending;		/* to be closed behind the data */
+	char last;		/* byte that was written */
 };
 
 void feed_init(struct feed *f, struct loop *loop);
@@ -28,6 +29,8 @@ void feed_open(struct feed *f, int fd);		/* takes fd */
 int feed_write(struct feed *f, const void *data, size_t len, struct err *err);
 /* The reader meets the end behind what was written. */
 void feed_end(struct feed *f);
+/* The same for a terminal, which goes on: it means Ctrl-D by that. */
+void feed_terminal_end(struct feed *f);
 void feed_done(struct feed *f);			/* what waits is dropped */
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/child.h"
 #include "base/mem.h"
+#include "base/pty.h"
 #include "sandbox/feed.h"
 #include "sandbox/local_priv.h"
 
@@ -29,6 +30,7 @@ struct proc {
 	void *arg;
 	struct pipe pipes[3];
 	struct feed feed;	/* of its standard input */
+	bool pty;
 	struct buf given;
 };
 
@@ -146,33 +148,52 @@ memory_file(const char *name, const void *data, size_t len)
 
 #define FEED_END 3	/* of ends[]: what is written to */
 
+static int
+make_pipe(int *child, int *ours, bool to_child)
+{
+	int pair[2];
+
+	if (pipe2(pair, O_CLOEXEC) < 0)
+		return -1;
+	*child = pair[to_child ? 0 : 1];
+	*ours = pair[to_child ? 1 : 0];
+	return fcntl(*ours, F_SETFL, O_NONBLOCK);
+}
+
+/* A terminal in the place of 0, 1 and 2; read and written on our side of it. */
+static int
+make_terminal(int fds[5], int ends[4])
+{
+	int pair[2];
+
+	if (pty_open("/dev/ptmx", pair) < 0)
+		return -1;
+	ends[0] = pair[0];
+	fds[0] = pair[1];
+	fds[1] = fcntl(pair[1], F_DUPFD_CLOEXEC, 0);
+	ends[FEED_END] = fcntl(pair[0], F_DUPFD_CLOEXEC, 0);
+	return fds[1] < 0 || ends[FEED_END] < 0 ? -1 :
+	    fcntl(pair[0], F_SETFL, O_NONBLOCK);
+}
+
 /* fds: what the child gets as 0 to 4; ends[]: what stays ours. */
 static int
 make_fds(const struct spawn_req *req, int fds[5], int ends[4])
 {
-	int pair[2];
-
 	for (int i = 0; i < 5; i++)
 		fds[i] = -1;
-	for (int i = 0; i < 3; i++) {
-		ends[i] = -1;
-		if (i == 1 && !req->split)
-			continue;
-		if (pipe2(pair, O_CLOEXEC) < 0)
-			return -1;
-		fds[i + 1] = pair[1];
-		ends[i] = pair[0];
-		if (fcntl(pair[0], F_SETFL, O_NONBLOCK) < 0)
-			return -1;
-	}
+	if (req->pty ? make_terminal(fds, ends) < 0 :
+	    make_pipe(&fds[1], &ends[0], false) < 0)
+		return -1;
+	if (req->split && make_pipe(&fds[2], &ends[1], false) < 0)
+		return -1;
 	if (!req->split)
 		fds[2] = fds[1];
-	if (req->feed) {
-		if (pipe2(pair, O_CLOEXEC) < 0)
-			return -1;
-		fds[0] = pair[0];
-		ends[FEED_END] = pair[1];
-	}
+	if (make_pipe(&fds[SHELL_FD_GIVEBACK], &ends[2], false) < 0)
+		return -1;
+	if (req->feed && !req->pty &&
+	    make_pipe(&fds[0], &ends[FEED_END], true) < 0)
+		return -1;
 	if (req->input)
 		fds[0] = memory_file("stdin", req->input, req->input_len);
 	fds[4] = memory_file("command", req->script, req->script_len);
@@ -199,7 +220,7 @@ local_spawn(struct box *box, const struct spawn_req *req, struct err *err)
 	struct child_spec spec = {
 		.argv = inst->bash ? bash : plain, .env = req->env, .cwd = "/",
 		.fds = fds, .nfds = 5, .user = inst->as,
-		.keep_children = req->keep_children,
+		.keep_children = req->keep_children, .terminal = req->pty,
 	};
 	struct proc *proc = mem_alloc(sizeof(*proc));
 
@@ -217,6 +238,7 @@ local_spawn(struct box *box, const struct spawn_req *req, struct err *err)
 	proc->inst = inst;
 	proc->events = req->events;
 	proc->arg = req->arg;
+	proc->pty = req->pty;
 	buf_init(&proc->given, GIVEBACK_MAX);
 	feed_init(&proc->feed, inst->loop);
 	if (ends[FEED_END] >= 0)
@@ -253,5 +275,8 @@ local_write(struct proc *proc, const void *data, size_t len, struct err *err)
 void
 local_close_input(struct proc *proc)
 {
-	feed_end(&proc->feed);
+	if (proc->pty)
+		feed_terminal_end(&proc->feed);
+	else
+		feed_end(&proc->feed);
 }

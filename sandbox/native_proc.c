@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -21,6 +22,7 @@
 #define READ_CHUNK 65536
 #define DRAIN_MAX (1024 * 1024)	/* of one pipe, after the shell's end */
 #define GIVEBACK_MAX (256 * 1024)
+#define OUT_FD 3		/* of BOX_STARTED's descriptors */
 
 struct pipe {
 	int fd;			/* -1: closed or not yet there */
@@ -33,7 +35,7 @@ struct proc {
 	uint32_t id;
 	const struct proc_events *events;
 	void *arg;
-	bool split, feeds;
+	bool split, feeds, pty;
 	bool started, exited;
 	bool reading;
 	int pidfd;
@@ -227,13 +229,17 @@ pipe_open(struct proc *proc, struct pipe *p, int fd, const char *name,
 
 /* Anything else could block the loop's thread. */
 static bool
-all_pipes(const int *fds, size_t nfds)
+all_pipes(const int *fds, size_t nfds, bool pty)
 {
 	struct stat st;
+	int number;
 
-	for (size_t i = 0; i < nfds; i++)
+	for (size_t i = 0; i < nfds; i++) {
+		if (pty && i == OUT_FD - 1 && ioctl(fds[i], TIOCGPTN, &number) == 0)
+			continue;
 		if (fstat(fds[i], &st) < 0 || !S_ISFIFO(st.st_mode))
 			return false;
+	}
 	return true;
 }
 
@@ -244,7 +250,7 @@ proc_started(struct proc *proc, struct wire_in *in, const int *fds, size_t nfds)
 
 	if (!wire_in_end(in) || proc->pidfd >= 0 ||
 	    nfds != 4u + proc->split + proc->feeds ||
-	    !all_pipes(fds + 1, nfds - 1)) {
+	    !all_pipes(fds + 1, nfds - 1, proc->pty)) {
 		for (size_t i = 0; i < nfds; i++)
 			close(fds[i]);
 		log_warn("native", NULL, "bad frame about a command");
@@ -263,6 +269,9 @@ proc_started(struct proc *proc, struct wire_in *in, const int *fds, size_t nfds)
 			proc->reading);
 	if (proc->feeds)
 		feed_open(&proc->feed, fds[nfds - 1]);
+	int side = proc->pty ? fcntl(fds[OUT_FD], F_DUPFD_CLOEXEC, 0) : -1;
+	if (side >= 0)
+		feed_open(&proc->feed, side);
 	proc->events->started(proc->arg, pid);
 }
 
@@ -414,7 +423,7 @@ send_run(struct box *box, uint32_t id, const struct spawn_req *req,
 	wire_put_u32(&out, id);
 	wire_put_u32(&out, (req->keep_children ? BOX_RUN_KEEP : 0u) |
 		(req->split ? BOX_RUN_SPLIT : 0u) | (input ? BOX_RUN_STDIN : 0u) |
-		(req->feed ? BOX_RUN_FEED : 0u));
+		(req->pty ? BOX_RUN_PTY : req->feed ? BOX_RUN_FEED : 0u));
 	wire_put_strv(&out, req->env);
 	if (chan_send(box->chan, &out, fds, nfds, true) < 0)
 		return errno == EMSGSIZE ?
@@ -439,7 +448,8 @@ native_spawn(struct box *box, const struct spawn_req *req, struct err *err)
 	proc->events = req->events;
 	proc->arg = req->arg;
 	proc->split = req->split;
-	proc->feeds = req->feed;
+	proc->feeds = req->feed && !req->pty;
+	proc->pty = req->pty;
 	feed_init(&proc->feed, box->inst->loop);
 	proc->reading = true;
 	proc->pidfd = proc->status.fd = proc->giveback.fd = -1;
@@ -488,5 +498,8 @@ native_write(struct proc *proc, const void *data, size_t len, struct err *err)
 void
 native_close_input(struct proc *proc)
 {
-	feed_end(&proc->feed);
+	if (proc->pty)
+		feed_terminal_end(&proc->feed);
+	else
+		feed_end(&proc->feed);
 }

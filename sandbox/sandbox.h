@@ -111,6 +111,7 @@ struct sandbox_cmd {
 	size_t input_len;
 	uint64_t generation;	/* of the run that owns it */
 	bool background;	/* belongs to the sandbox, not to the run */
+	bool pty;		/* background: in a terminal, where one can be had */
 	bool notify;		/* background: shown in its entry, no more */
 	/* background: lines with one of these are told (lookout.h); NULL none */
 	const char *const *watch;
@@ -137,6 +138,7 @@ struct sandbox_result {
 	const char *cwd;	/* directory after the command, as commands see it */
 	const char *process_id;	/* background: "proc_..." */
 	int pid;		/* background: pid inside the sandbox */
+	bool pty;		/* background: it has a terminal */
 	bool lost;		/* outcome unknown: it may have had effects */
 	bool started;		/* false: certainly not run */
 };

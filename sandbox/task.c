@@ -209,6 +209,7 @@ task_finish(void *arg)
 	res.cwd = task->gb.dir ? task->gb.dir : cell_cwd(cell);
 	res.process_id = task->process_id;
 	res.pid = task->pid;
+	res.pty = task->pty;
 	res.lost = task->lost;
 	res.started = task->started;
 	task_leave(task);

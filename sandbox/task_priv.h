@@ -24,7 +24,7 @@ struct task {
 	void *input;
 	size_t input_len;
 	uint32_t isolation;	/* when it was permitted */
-	bool background, notify, split, apart;
+	bool background, notify, pty, split, apart;
 	char **watch;		/* NULL or patterns, NULL-terminated */
 	struct file_act act;	/* if has_act */
 	bool has_act, by_shell;

@@ -59,6 +59,8 @@ task_spawn(struct task *task)
 		return;
 	}
 	cell_env(cell, &vars);
+	if (task->pty)
+		(void)vars_set(&vars, "TERM", "xterm");
 	char **env = vars_env(&vars);
 	vars_done(&vars);
 	req = (struct spawn_req){
@@ -66,6 +68,7 @@ task_spawn(struct task *task)
 		.env = (const char *const *)env,
 		.input = task->input, .input_len = task->input_len,
 		.split = task->split, .keep_children = task->background,
+		.pty = task->pty,
 		.feed = task->background && !task->input &&
 		    cell->slot->backend->write,
 	};
@@ -249,6 +252,8 @@ task_new(struct cell *cell, const struct sandbox_cmd *cmd)
 	task->isolation = slot_props(cell->slot).isolation;
 	task->background = cmd->background;
 	task->notify = cmd->notify;
+	task->pty = cmd->background && cmd->pty && !cmd->input &&
+	    cell->slot->backend->flags & BACKEND_PTY;
 	task->watch = copy_strings(cmd->watch);
 	task->split = cmd->split;
 	buf_init(&task->note, NOTE_MAX);

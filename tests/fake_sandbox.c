@@ -27,6 +27,7 @@ struct run_op {
 	struct sandbox_key key;
 	char *sandbox, *text;
 	uint64_t generation;
+	bool pty;
 	struct permit *permit;
 	struct permit_terms terms;
 	struct fake_command *record;
@@ -243,6 +244,7 @@ on_end(void *arg)
 	bool background = r->record->background;
 	struct sandbox_result res = {
 		.process_id = background ? r->record->process : NULL,
+		.pty = r->pty && fake_sandbox.has_pty,
 		.exit_code = strcmp(r->text, "fail") == 0 ? 3 : 0,
 		.output = r->text, .output_len = strlen(r->text),
 		.output_total = strlen(r->text), .cwd = "/workspace",
@@ -291,7 +293,7 @@ on_start(void *arg)
 		.text = mem_str(r->text), .sandbox = mem_str(r->sandbox),
 		.generation = r->generation,
 		.started = loop_now(r->sb->loop),
-		.background = r->terms.background,
+		.background = r->terms.background, .pty = r->pty,
 	};
 	if (r->record->background)
 		REQUIRE(mem_format(r->record->process,
@@ -317,6 +319,7 @@ sandbox_run(struct sandboxes *sb, const struct sandbox_key *key,
 	r->sandbox = sandbox_key_text(key);
 	r->text = mem_strn(cmd->command, cmd->command_len);
 	r->generation = cmd->generation;
+	r->pty = cmd->pty;
 	r->permit = STEAL(*permit);
 	r->terms = (struct permit_terms){
 		.command_len = cmd->command_len,

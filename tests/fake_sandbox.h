@@ -15,7 +15,7 @@ struct fake_command {
 	uint64_t generation;
 	msec_t started, ended;	/* loop time; ended 0: lives */
 	bool cancelled;
-	bool background;
+	bool background, pty;
 	char process[24];	/* its id */
 	char input[256];
 	int code;
@@ -27,6 +27,7 @@ struct fake_sandbox {
 	size_t refused;		/* attempts without a right permit */
 	msec_t dying_ms;	/* how long a cancelled tree takes to die */
 	bool isolated;		/* true: nothing asks */
+	bool has_pty;
 	size_t resets, ended_processes;
 	char *wiped;		/* sandbox_key_text of the last wipe; NULL: none */
 	sandbox_alarm_cb *alarm;	/* a test raises it itself */

@@ -72,6 +72,7 @@ struct keeper_req {
 	const char **argv, **env;
 	const char *cwd;
 	bool keep;
+	bool terminal;		/* 0 is to be its controlling terminal */
 	int channel;
 	int fds[WIRE_FDS_MAX];	/* -1: /dev/null */
 	size_t nfds;
@@ -185,9 +186,6 @@ int sys_move_mount(int fd, const char *target);
 int sys_pivot_root(void);		/* "." over the root, old one detached */
 pid_t sys_clone(unsigned long flags, pid_t *parent_tid);
 int sys_write_file(const char *path, const char *text);
-/* Both sides of a new terminal of this size, from /dev/pts/ptmx. -1: errno. */
-int sys_pty(const char *ptmx, unsigned short rows, unsigned short cols,
-	int ret[2]);
 int sys_fd_up(int fd, int low);		/* moves to >= low, close-on-exec */
 void sys_signals_default(void);		/* handlers and mask of a fresh process */
 int sys_format(char *out, size_t size, const char *fmt, ...)

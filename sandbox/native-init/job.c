@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/pty.h"
 #include "sandbox/native-init/helper.h"
 
 int
@@ -84,7 +85,7 @@ ends_make(struct ends *e, uint32_t flags)
 		return -1;
 	if (flags & BOX_RUN_PTY) {
 		/* This sandbox's own /dev/pts: its terminals are its own. */
-		if (sys_pty("/dev/pts/ptmx", BOX_PTY_ROWS, BOX_PTY_COLS, pty) < 0)
+		if (pty_open("/dev/pts/ptmx", pty) < 0)
 			return -1;
 		e->fds[e->n][0] = pty[1];
 		e->fds[e->n++][1] = pty[0];

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <grp.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -108,6 +109,8 @@ main_exec(const struct keeper *k, int status, pid_t keeper)
 	step = main_fds(k->req, &status);
 	if (!step)
 		step = main_user(k->seal);
+	if (!step && k->req->terminal && ioctl(0, TIOCSCTTY, 0) < 0)
+		step = "take its terminal";
 	/* After the last change of ids, which would clear it; then the parent
 	 * is checked, as it may have died before. */
 	if (!step && (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != keeper))
@@ -135,12 +138,12 @@ main_start(struct keeper *k)
 	int status[2];
 	pid_t self = getpid();
 
-	/* A pipe's owner decides who may reopen it as /dev/stderr: give ours
-	 * to the user that will write to it. */
+	/* A pipe's owner decides who may reopen it as /dev/stderr, a terminal's
+	 * who may by its name: give ours to the user that will write to it. */
 	for (size_t i = 0; k->seal->local_user && i < k->req->nfds; i++) {
 		struct stat st;
 		if (k->req->fds[i] >= 0 && fstat(k->req->fds[i], &st) == 0 &&
-		    S_ISFIFO(st.st_mode) &&
+		    (S_ISFIFO(st.st_mode) || k->req->terminal) &&
 		    fchown(k->req->fds[i], k->seal->local_uid, k->seal->local_gid) < 0)
 			fail(k, errno, "give the pipes to the user");
 	}

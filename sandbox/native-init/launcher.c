@@ -147,7 +147,9 @@ on_spawn(struct wire_in *in, const int *fds, size_t nfds)
 	bool empty = n == 0;
 	req.env = wire_get_strv(in, &n);
 	req.cwd = wire_get_str(in);
-	req.keep = wire_get_u32(in) == 1;
+	uint32_t flags = wire_get_u32(in);
+	req.keep = flags & SPAWN_KEEP;
+	req.terminal = flags & SPAWN_TERMINAL;
 	uint32_t count = wire_get_u32(in);
 	uint32_t present = wire_get_u32(in);	/* bit i: descriptor i was sent */
 	for (uint32_t i = 0; i < count && i < WIRE_FDS_MAX; i++) {

@@ -11,8 +11,6 @@
 #define BOX_RUNS_MAX 64		/* live commands of one sandbox */
 #define BOX_INSIDE_ID 1000	/* the one uid and gid that exist inside */
 #define BOX_BINDS_MAX 32
-#define BOX_PTY_ROWS 30
-#define BOX_PTY_COLS 120
 
 /* Of every sandbox of one launcher. */
 enum box_network {

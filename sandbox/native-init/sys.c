@@ -7,7 +7,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -148,26 +147,4 @@ sys_format(char *out, size_t size, const char *fmt, ...)
 	int n = vsnprintf(out, size, fmt, ap);
 	va_end(ap);
 	return n < 0 || (size_t)n >= size ? -1 : 0;
-}
-
-int
-sys_pty(const char *ptmx, unsigned short rows, unsigned short cols, int ret[2])
-{
-	struct winsize size = { .ws_row = rows, .ws_col = cols };
-	int locked = 0;
-
-	ret[0] = open(ptmx, O_RDWR | O_NOCTTY | O_CLOEXEC);
-	if (ret[0] < 0)
-		return -1;
-	ret[1] = -1;
-	if (ioctl(ret[0], TIOCSPTLCK, &locked) == 0 &&
-	    ioctl(ret[0], TIOCSWINSZ, &size) == 0)
-		ret[1] = ioctl(ret[0], TIOCGPTPEER,
-			O_RDWR | O_NOCTTY | O_CLOEXEC);
-	if (ret[1] >= 0)
-		return 0;
-	int errnum = errno;
-	close(ret[0]);
-	errno = errnum;
-	return -1;
 }

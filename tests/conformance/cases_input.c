@@ -204,6 +204,107 @@ a_watched_line_is_told_while_it_runs(void **state)
 	mem_free(id);
 }
 
+/* ---- terminals ------------------------------------------------------------------------ */
+
+/* NULL: this backend has none, and the process has pipes instead. */
+static char *
+start_pty(const char *command)
+{
+	struct sandbox_cmd cmd = { .command = command, .background = true,
+		.pty = true };
+	struct ran r;
+
+	cf_begin(&r, &key_a, &cmd);
+	cf_wait(&r);
+	assert_non_null(r.process);
+	char *id = r.pty ? mem_str(r.process) : NULL;
+	cf_done(&r);
+	if (!id)
+		sandbox_end_processes(cf.sb, &key_a);
+	return id;
+}
+
+static void
+a_terminal_is_a_terminal(void **state)
+{
+	char *id = start_pty("tty; test -t 0 -a -t 1 -a -t 2 && echo all; "
+	    "stty size; echo to-tty >/dev/tty; echo $TERM; read -r x; "
+	    "echo \"<$x>\"; cat; echo end; exit 6");
+	struct err err;
+
+	(void)state;
+	if (!id)
+		skip();
+	until(id, "/dev/pts/");
+	until(id, "all\n30 120\nto-tty\nxterm\n");
+	say(id, "typed\n");
+	until(id, "<typed>");
+	say(id, "line");
+	assert_int_equal(procs_close(cf.sb, &key_a, id, &err), 0);
+	until(id, "end");
+	until_exit(id, 6);
+	sandbox_end_processes(cf.sb, &key_a);
+	mem_free(id);
+}
+
+/* Ctrl-C is a signal for what runs in front, as in any terminal. */
+static void
+keys_are_signals(void **state)
+{
+	char *id = start_pty("trap 'echo caught' INT; echo ready; sleep 60; "
+	    "echo after; exit 7");
+
+	(void)state;
+	if (!id)
+		skip();
+	until(id, "ready");
+	say(id, "\003");
+	until(id, "caught");
+	until_exit(id, 7);
+	sandbox_end_processes(cf.sb, &key_a);
+	mem_free(id);
+}
+
+static void
+a_terminal_dies_with_its_tree(void **state)
+{
+	const char *mark = cf_mark();
+	char *text = mem_printf("trap '' HUP; (setsid sleep %s &); sleep %s",
+	    mark, mark);
+	char *id = start_pty(text);
+	struct err err;
+
+	(void)state;
+	if (id) {
+		for (int i = 0; i < 500 && real_count(mark) < 2; i++)
+			real_turn(&cf.real, 10);
+		assert_int_equal(procs_kill(cf.sb, &key_a, id, &err), 0);
+		assert_true(real_none_left(mark));
+		sandbox_end_processes(cf.sb, &key_a);
+	}
+	mem_free(id);
+	mem_free(text);
+	if (!id)
+		skip();
+}
+
+/* Nobody puts words into a terminal's input but who holds its other side. */
+static void
+nothing_is_typed_from_inside(void **state)
+{
+	char *id;
+
+	(void)state;
+	if (strcmp(cf.backend, "native") != 0)
+		skip();		/* local isolates nothing; containers: the kernel's default */
+	id = start_pty("if command -v perl >/dev/null; then perl -e "
+	    "'$b=\"x\"; print ioctl(STDIN,0x5412,$b) ? \"typed\\n\" : "
+	    "\"refused\\n\"'; else echo refused; fi");
+	until(id, "refused");
+	sandbox_end_processes(cf.sb, &key_a);
+	mem_free(id);
+}
+
 void
 input_add(void)
 {
@@ -213,5 +314,9 @@ input_add(void)
 	C(input_that_nobody_reads_any_more_is_refused);
 	C(its_end_is_told_once_with_its_last_words);
 	C(a_watched_line_is_told_while_it_runs);
+	C(a_terminal_is_a_terminal);
+	C(keys_are_signals);
+	C(a_terminal_dies_with_its_tree);
+	C(nothing_is_typed_from_inside);
 #undef C
 }

@@ -149,6 +149,7 @@ on_done(void *arg, const struct sandbox_result *res)
 	r->process = mem_str(res->process_id);
 	r->spool = mem_str(res->spool_path);
 	r->started = res->started;
+	r->pty = res->pty;
 	r->lost = res->lost;
 }
 

@@ -31,7 +31,7 @@ struct ran {
 	char *output, *error, *note, *cwd, *process, *spool;
 	size_t output_len;
 	unsigned long long total;
-	bool started, lost;
+	bool started, lost, pty;
 	struct buf raw[2];	/* as it streamed: stdout, stderr */
 };
 

@@ -31,7 +31,8 @@ struct terminal {
 	struct json *args;
 	struct permit *permit;
 	struct sandbox_props props;
-	bool background, notify;
+	bool background, notify, pty;
+	const char *pty_note;		/* why there is none; NULL */
 	/* Borrowed from args, NULL-terminated; none: not watched. */
 	const char *watch[LOOKOUT_PATTERNS_MAX + 1];
 	char *refused;			/* result text for `refusal` */
@@ -165,10 +166,25 @@ find_fault(const struct json *args)
 		return mem_printf("timeout may be %d seconds at most in the "
 		    "foreground; use background: true for longer work",
 		    TIMEOUT_MAX_S);
-	if (json_get_bool(args, "pty", false))
-		return mem_str("pty is not available here; run the command "
-		    "without it");
 	return find_watch_fault(json_get(args, "watch_patterns"));
+}
+
+static void
+take_pty(struct terminal *t)
+{
+	const char *command = json_get_str(t->args, "command", "");
+
+	if (!json_get_bool(t->args, "pty", false))
+		return;
+	if (!t->background)
+		t->pty_note = "pty needs background: true; this ran without a "
+		    "terminal";
+	else if (strstr(command, "gh auth login") &&
+	    strstr(command, "--with-token"))
+		t->pty_note = "gh auth login --with-token reads the token from a "
+		    "pipe: it was started without a terminal";
+	else
+		t->pty = true;
 }
 
 /* What of the background's options counts in this call. */
@@ -179,6 +195,7 @@ take_options(struct terminal *t)
 	size_t n = 0;
 
 	t->background = json_get_bool(t->args, "background", false);
+	take_pty(t);
 	t->notify = t->background && !t->env.stateless &&
 	    json_get_bool(t->args, "notify_on_complete", false);
 	if (!t->background || t->env.stateless || t->notify)
@@ -267,6 +284,7 @@ on_recorded(void *arg, const struct err *err)
 		.generation = t->env.run.generation,
 		.background = t->background,
 		.notify = t->notify,
+		.pty = t->pty,
 		.watch = t->watch,
 	};
 
@@ -324,6 +342,9 @@ started(struct terminal *t, const struct sandbox_result *res, struct json *out)
 
 	json_set_str(out, "session_id", res->process_id);
 	json_set_int(out, "pid", res->pid);
+	if (t->pty && !res->pty)
+		t->pty_note = "this backend has no terminals: it was started "
+		    "with pipes";
 	add_wishes(t, out);
 	if (!t->env.stateless)
 		notices_started(t->env.notices, &p);
@@ -354,6 +375,8 @@ on_ran(void *arg, const struct sandbox_result *res)
 	}
 	if (res->process_id && res->process_id[0])
 		started(t, res, out);
+	if (t->pty_note)
+		json_set_str(out, "pty_note", t->pty_note);
 	terminal_finish(t, out, false, res->lost);
 }
 
@@ -372,6 +395,8 @@ const struct tool tool_terminal = {
 	    "\"Seconds until the command is ended (foreground: at most 600).\"},"
 	    "\"workdir\":{\"type\":\"string\",\"description\":\"Directory for "
 	    "this command only.\"},"
+	    "\"pty\":{\"type\":\"boolean\",\"description\":\"background: in a "
+	    "terminal of 30 by 120; type into it with the tool process.\"},"
 	    "\"notify_on_complete\":{\"type\":\"boolean\",\"description\":"
 	    "\"background: a message comes when it has ended.\"},"
 	    "\"watch_patterns\":{\"type\":\"array\",\"items\":{\"type\":"
