@@ -78,6 +78,8 @@ every_row_of_the_fresh_batches_is_right(void **state)
 	(void)state;
 	check_rows("approval-fresh1.tsv", 3000);
 	check_rows("approval-fresh2.tsv", 1900);
+	check_rows("approval-fresh3.tsv", 1300);
+	check_rows("approval-fresh4.tsv", 890);
 }
 
 /* Rows that could be judged otherwise: each says why, none may run what is

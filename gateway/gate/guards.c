@@ -155,6 +155,27 @@ as_text(struct arena *a, const char *s)
 	return t;
 }
 
+/* Could a glob of the operand stand for a file that holds credentials? At least
+ * two letters of it must be given: "*" names nothing in particular. */
+static bool
+glob_hits_secret(struct arena *a, const char *norm)
+{
+	static const char *const names[] = { ".env", ".netrc", ".npmrc", ".pgpass",
+		".git-credentials", "id_rsa", "id_ed25519", "credentials.json",
+		"secrets.yml", "secrets.yaml" };
+	const char *last = strrchr(norm, '/');
+	last = last ? last + 1 : norm;
+	if (strcspn(last, "\x01\x02\x03\x04\x05") < 2 || !strpbrk(last, "\x03\x04"))
+		return false;
+	char *glob = arena_str(a, last);
+	for (char *p = glob; *p; p++)
+		*p = *p == MARK_STAR ? '*' : *p == MARK_QUEST ? '?' : *p;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (fnmatch(glob, names[i], 0) == 0)
+			return true;
+	return false;
+}
+
 /* Most paths match no pattern: these marks are in all that could. */
 static bool
 worth_a_look(const char *s)
@@ -186,6 +207,7 @@ guard_path(struct walk *w, struct path *p)
 		s = arena_join(w->arena, s, "/", "*");
 	if (is_template(s))
 		return;
+	p->cred = p->glob && glob_hits_secret(w->arena, p->norm);
 	for (size_t i = 0; i < sizeof(cred_globs) / sizeof(cred_globs[0]); i++)
 		if (fnmatch(cred_globs[i], s, FNM_CASEFOLD) == 0 &&
 		    !is_public_key(s))

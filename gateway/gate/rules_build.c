@@ -287,7 +287,7 @@ const struct gate_kind kinds_build[] = {
 	{ "gcc g++ cc c++ clang clang++ tcc c99 c89 gfortran g77 ld ar-x as nasm yasm "
 	  "gcc-12 gcc-13 g++-12 clang-15 clang-16 rustc swiftc ghc-c ocamlopt "
 	  "ocamlc nvcc emcc em++ fpc gnatmake gnat dmd ldc2 gdc kotlinc scalac javac "
-	  "groovyc valac vala moc uic rcc lex flex yacc bison m4 cpp protoc "
+	  "groovyc kotlinc-jvm valac vala moc uic rcc lex flex yacc bison m4 cpp protoc "
 	  "thrift flatc tsc asc iverilog verilator ghdl avr-gcc arm-none-eabi-gcc "
 	  "zig-cc objcopy strip ranlib lipo install_name_tool patchelf",
 	  rule_compile, "o:I:L:l:D:x:j:" },
@@ -328,7 +328,8 @@ const struct gate_kind kinds_build[] = {
 	  "react-native expo svelte remix tailwindcss postcss htmlhint dlv air erb "
 	  "perltidy perlcritic hlint ormolu carthage emulator commitizen cz "
 	  "standard-version circleci prisma drizzle-kit flyway liquibase sqlfluff "
-	  "electron arduino-cli platformio pio ocamlfind jar jlink jpackage jmod "
+	  "ansible-lint ansible-doc ansible-inventory kubeval kubeconform kube-linter "
+	  "helm-docs cfn-lint electron arduino-cli platformio pio ocamlfind jar jlink jpackage jmod "
 	  "age-keygen mkcert lein-test boot buildozer briefcase pyinstaller nuitka "
 	  "dbmate migrate appium allure geckodriver chromedriver nodemon "
 	  "commitlint lint-staged husky-run changeset",

@@ -179,6 +179,9 @@ rule_docker(struct walk *w, struct gate_cmd *c, const char *arg)
 	sub.n -= o.word_at;
 	if (word_in(verb, n, "run exec create"))
 		container_run(w, &sub);
+	else if (opts_has(&sub, "", "", "push") && word_in(verb, n, "build buildx "
+	    "compose"))
+		walk_ask(w, GATE_CLASS_NETWORK, "publish", "an image is published");
 	else if (word_in(verb, n, "compose"))
 		compose(w, &sub);
 	else if (word_in(verb, n, "container image volume network system builder "
@@ -219,7 +222,7 @@ rule_kubectl(struct walk *w, struct gate_cmd *c, const char *arg)
 {
 	static const char reads[] = "get describe logs top version explain "
 		"api-resources api-versions cluster-info diff events auth "
-		"options wait completion";
+		"options wait completion kustomize";
 	struct opts o;
 	int k;
 	opts_init(&o, c, arg, "namespace context cluster kubeconfig user server token");
@@ -258,54 +261,109 @@ rule_kubectl(struct walk *w, struct gate_cmd *c, const char *arg)
 			"%s %s changes a cluster", c->name, verb);
 }
 
-/* aws, gcloud, az and more: only verbs that show. */
-static void
-rule_cloud(struct walk *w, struct gate_cmd *c, const char *arg)
+static bool
+starts_with_any(const char *s, const char *const *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strncmp(s, list[i], strlen(list[i])) == 0)
+			return true;
+	return false;
+}
+
+/* A word that only shows, by itself or by how it starts. */
+static bool
+cloud_shows(const char *s, const char *more)
 {
 	static const char verbs[] = "ls list show get describe info version help "
 		"status view whoami search logs tail history validate plan diff "
 		"preview fmt lint template graph output providers console-url "
-		"presign-list get-caller-identity inspect search-repo dependency "
-		"ps read-log read";
-	bool reads = false, secret = false, any = false;
+		"presign-list inspect search-repo ps read-log read scan query wait "
+		"head doctor docs";
+	static const char *const starts[] = { "list-", "describe-", "get-", "head-",
+		"batch-get", "validate-", "lookup-", "search-", "filter-", "check-",
+		"view-", "estimate-", "preview-", "scan-", "query-", "test-" };
+	size_t n = strlen(s);
+	return word_in(s, n, verbs) || (more && word_in(s, n, more)) ||
+		starts_with_any(s, starts, sizeof(starts) / sizeof(starts[0]));
+}
+
+static bool
+cloud_changes(const struct gate_cmd *c, size_t i)
+{
+	static const char verbs[] = "delete rm rb terminate destroy apply deploy create "
+		"update put remove set sync cp mv run exec import taint state "
+		"force-unlock install upgrade uninstall rollback invoke start stop "
+		"restart kill ssh console edit add scale promote login logout";
+	static const char *const starts[] = { "delete-", "create-", "put-", "update-",
+		"remove-", "terminate-", "stop-", "start-", "reboot-", "run-",
+		"modify-", "attach-", "detach-", "add-", "set-", "send-", "publish-",
+		"invoke-", "cancel-", "purge-", "restore-", "reset-", "enable-",
+		"disable-", "register-", "deregister-", "associate-",
+		"disassociate-", "import-", "copy-", "revoke-", "authorize-",
+		"schedule-", "execute-", "apps:destroy", "config:set", "pg:reset",
+		"change-", "upload-", "allocate-", "release-", "replace-" };
+	const char *s = c->v[i].s;
+	if (!strcmp(s, "run") && i == 1 && !strcmp(c->name, "gcloud"))
+		return false;	/* there it is a noun */
+	if (!strcmp(s, "state") && i + 1 < c->n && word_in(c->v[i + 1].s,
+	    c->v[i + 1].len, "list show pull"))
+		return false;
+	return word_in(s, strlen(s), verbs) ||
+		starts_with_any(s, starts, sizeof(starts) / sizeof(starts[0]));
+}
+
+static bool
+cloud_secret(const char *s)
+{
+	return strstr(s, "secret") || strstr(s, "print-access-token") ||
+		strstr(s, "print-identity-token") || strstr(s, "password") ||
+		strstr(s, "credential") || strstr(s, "get-session-token") ||
+		strstr(s, "get-access-token") || !strcmp(s, "--with-decryption") ||
+		strstr(s, "get-authorization-token");
+}
+
+/* aws, gcloud, az and more: only what shows is silent. */
+static void
+rule_cloud(struct walk *w, struct gate_cmd *c, const char *arg)
+{
+	bool reads = false, secret = false, any = false, changes = false;
 	for (size_t i = 1; i < c->n; i++) {
 		const char *s = c->v[i].s;
-		size_t n = strlen(s);
-		secret |= !strcmp(s, "--with-decryption");
-		if (s[0] == '-') {
-			if (!strcmp(s, "--prod") || !strncmp(s, "-auto-approve", 13) || !strncmp(s, "-destroy", 8) ||
-			    !strncmp(s, "-out=/", 6))
-				reads = false, any = true, i = c->n;
+		secret |= cloud_secret(s);
+		changes |= !strcmp(s, "--prod") || !strncmp(s, "-auto-approve", 13) ||
+			!strncmp(s, "-destroy", 8) || !strncmp(s, "-out=/", 6);
+		if (s[0] == '-') {	/* its value is no verb */
+			i += !strncmp(s, "--", 2) && !strchr(s, '=') && any &&
+				i + 2 < c->n && c->v[i + 1].s[0] != '-';
 			continue;
 		}
 		any = true;
-		secret |= strstr(s, "secret") || strstr(s, "print-access-token") ||
-			strstr(s, "print-identity-token") || strstr(s, "password") ||
-			strstr(s, "credential") || strstr(s, "get-session-token") ||
-			strstr(s, "get-access-token") || strstr(s, "export-credentials");
-		reads |= word_in(s, n, verbs) || !strncmp(s, "list-", 5) ||
-			!strncmp(s, "describe-", 9) || !strncmp(s, "get-", 4) ||
-			(arg && word_in(s, n, arg));
-		if (word_in(s, n, "delete rm rb terminate destroy apply deploy create "
-		    "update put remove set sync cp mv run exec import taint state "
-		    "force-unlock apps:destroy config:set install upgrade uninstall "
-		    "rollback invoke start stop kill ssh console --prod")) {
-			bool harmless = (i == 1 && !strcmp(s, "run") &&
-				!strcmp(c->name, "gcloud")) || (!strcmp(s, "state") && i + 1 < c->n &&
-				word_in(c->v[i + 1].s, c->v[i + 1].len, "list show"));
-			if (!harmless) {
-				reads = false;
-				any = true;
-				break;
-			}
+		if (changes || cloud_changes(c, i)) {
+			changes = true;
+			break;
 		}
+		reads |= cloud_shows(s, arg);
 	}
 	if (secret)
 		walk_ask_severe(w, GATE_CLASS_CREDENTIALS, "credential read",
 			"%s shows credentials", c->name);
-	if (any && !reads)
+	if (c->n == 2 && word_in(c->v[1].s, c->v[1].len, "apps addons releases domains "
+	    "regions teams orgs projects"))
+		return;
+	if ((any && !reads) || changes)
 		walk_ask(w, GATE_CLASS_NETWORK, "change of a cloud",
 			"%s changes something at a provider", c->name);
+}
+
+/* helm: charts of the workspace and what a cluster says. */
+static void
+rule_helm(struct walk *w, struct gate_cmd *c, const char *arg)
+{
+	if (c->n > 1 && word_in(c->v[1].s, c->v[1].len, "dependency dep")) {
+		rule_build(w, c);
+		return;
+	}
+	rule_cloud(w, c, arg);
 }
 
 const struct gate_kind kinds_cloud[] = {
@@ -314,7 +372,7 @@ const struct gate_kind kinds_cloud[] = {
 	{ "kubectl oc k3s kubecolor k", rule_kubectl, "+n:" },
 	{ "k9s stern kubectx kubens minikube kind k3d eksctl kops argocd flux istioctl "
 	  "velero kustomize skaffold helmfile", rule_cloud, "build" },
-	{ "helm", rule_cloud, "repo-list env dep" },
+	{ "helm", rule_helm, "repo-list env" },
 	{ "terraform tofu terragrunt pulumi cdk cdktf sam serverless vagrant",
 	  rule_cloud, "init synth refresh-only workspace-list build" },
 	{ "packer", rule_cloud, "init" },
@@ -328,8 +386,6 @@ const struct gate_kind kinds_cloud[] = {
 	{ "ansible ansible-console ansible-galaxy salt salt-call "
 	  "puppet chef-client knife fab pssh clush", rule_says,
 	  "network|change of other machines|works on other machines" },
-	{ "ansible-lint ansible-doc ansible-inventory kubeval kubeconform kube-linter "
-	  "helm-docs cfn-lint", rule_cloud, NULL },
 	{ "qemu-system-x86_64 qemu-img", rule_cloud, "info create" },
 	{ NULL, NULL, NULL },
 };

@@ -191,7 +191,7 @@ rule_redis(struct walk *w, struct gate_cmd *c, const char *arg)
 		"hdel lpop rpop srem publish subscribe auth select";
 	struct opts o;
 	int k;
-	opts_init(&o, c, arg, "user pass eval");
+	opts_init(&o, c, arg, "user pass eval pattern count type");
 	while ((k = opts_next(&o)) != OPT_END && k != OPT_WORD)
 		if (k == OPT_LONG && opts_long(&o, "eval", 3))
 			walk_ask(w, GATE_CLASS_CODE, "code that can't be read",
@@ -227,10 +227,13 @@ rule_mongo(struct walk *w, struct gate_cmd *c, const char *arg)
 	int k;
 	opts_init(&o, c, arg, "eval host port username password file");
 	while ((k = opts_next(&o)) != OPT_END) {
-		if (k == OPT_WORD && strlen(o.word->s) > 3 &&
-		    strcmp(o.word->s + o.word->len - 3, ".js") == 0)
+		const struct gate_field *f = k == OPT_WORD ? o.word : &o.val_field;
+		bool script = k == OPT_WORD ? f->len > 3 &&
+			strcmp(f->s + f->len - 3, ".js") == 0 :
+			k == 'f' || (k == OPT_LONG && opts_long(&o, "file", 4));
+		if (script)
 			walk_ask(w, GATE_CLASS_FILES, "SQL that can't be read",
-				"what it does is in a file (%s)", o.word->s);
+				"what it does is in a file (%s)", f->s);
 		if (k != OPT_LONG || !opts_long(&o, "eval", 3) || !o.val)
 			continue;
 		static const char *const bad[] = { "drop", "delete", "remove",

@@ -87,6 +87,7 @@ static const char transfer_values[] = "data data-raw data-binary data-ascii "
 
 struct transfer {
 	bool sends, local, post;
+	bool shown;		/* a command's output goes along */
 	bool secret, data;	/* data: what a file or command holds */
 };
 
@@ -146,6 +147,9 @@ transfer_option(struct walk *w, struct gate_cmd *c, struct opts *o, int k,
 		/* a variable in a header is how one logs in */
 		t->secret |= (o->val_field.flags & FIELD_SECRET) &&
 			(o->val_field.flags & FIELD_SUBST);
+		t->shown |= (o->val_field.flags & FIELD_SUBST) &&
+			(o->val_field.flags & FIELD_DATA) &&
+			(o->val_field.flags & FIELD_ANY);
 		if (o->val && o->val[0] == '@')
 			sent_file(w, &o->val_field);
 	} else if (k == 'x' || (lng && (opts_long(o, "proxy", 3) ||
@@ -200,7 +204,7 @@ rule_curl(struct walk *w, struct gate_cmd *c, const char *arg)
 		walk_ask_severe(w, GATE_CLASS_CREDENTIALS, "data sent out",
 			"it sends a credential");
 	bool query = opts_has(c, arg, "G", "get") && !t.data;
-	if (t.sends && !t.local && !query)
+	if (((t.sends && !query) || t.shown) && !t.local)
 		rule_ask_sends(w, "data to another machine");
 	else if (t.post && !t.local)
 		walk_ask(w, GATE_CLASS_NETWORK, "change of a remote",

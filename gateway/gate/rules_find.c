@@ -20,6 +20,9 @@ find_starts(struct walk *w, struct gate_cmd *c, struct starts *st, size_t *ret_i
 		i++;
 	for (; i < c->n && c->v[i].s[0] != '-' && !strchr("(!", c->v[i].s[0]); i++) {
 		struct path p = path_of(w, &c->v[i]);
+		if (i > 1 && c->v[i].s[0] == MARK_ANY && !(c->v[i].flags & FIELD_QUOTED))
+			walk_ask(w, GATE_CLASS_CODE, "code that can't be read",
+				"find's actions are only known at run time");
 		field_push(w, &st->list, c->v[i]);
 		if (p.vital) {
 			st->vital = true;

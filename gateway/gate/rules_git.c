@@ -146,7 +146,7 @@ looks_like_path(const char *s)
 {
 	const char *dot = strrchr(s, '.');
 	size_t n = strlen(s);
-	return strcmp(s, ".") == 0 || strncmp(s, "./", 2) == 0 ||
+	return s[0] == '.' ||
 		strpbrk(s, "\x03\x04\x05") || (n > 0 && s[n - 1] == '/') ||
 		(dot && dot > s && dot[1] && dot[1] >= 'a' && dot[1] <= 'z' &&
 		strlen(dot) <= 6);
@@ -386,6 +386,31 @@ known_subcommand(const char *s)
 		"whatchanged worktree write-tree");
 }
 
+/* REVISION:PATH is a read of PATH. */
+static void
+show_file(struct walk *w, const struct gate_field *f)
+{
+	const char *colon = strchr(f->s, ':');
+	if (!colon || f->s[0] == '-')
+		return;
+	struct gate_field file = field_text(w, colon + 1, strlen(colon + 1), f->flags);
+	path_check_read(w, &file);
+}
+
+/* worktree add DIR, init DIR, bundle create FILE: made there. */
+static void
+git_makes(struct walk *w, const struct gate_cmd *c, const char *sub)
+{
+	const struct gate_field *f = NULL;
+	if (!strcmp(sub, "init"))
+		f = operand(c, 0);
+	else if ((!strcmp(sub, "worktree") && operand_in(c, 0, "add")) ||
+	    (!strcmp(sub, "bundle") && operand_in(c, 0, "create")))
+		f = operand(c, 1);
+	if (f && f->s[0] == '/')
+		path_check_write(w, f, "makes");
+}
+
 static void
 git_sub(struct walk *w, struct gate_cmd *c, const char *sub)
 {
@@ -395,6 +420,7 @@ git_sub(struct walk *w, struct gate_cmd *c, const char *sub)
 	git_lossy(w, c, sub);
 	git_running(w, c, sub);
 	git_out(c, sub);
+	git_makes(w, c, sub);
 	if (!strcmp(sub, "push"))
 		git_push(w, c);
 	else if (!strcmp(sub, "checkout"))
@@ -427,9 +453,7 @@ git_sub(struct walk *w, struct gate_cmd *c, const char *sub)
 				path_check_write(w, &o.val_field, "writes");
 	} else if (!strcmp(sub, "show") || !strcmp(sub, "cat-file")) {
 		for (size_t i = 1; i < c->n; i++)
-			if (strstr(c->v[i].s, ":.env"))
-				walk_ask(w, GATE_CLASS_CREDENTIALS, "credential read",
-					"it shows %s", c->v[i].s);
+			show_file(w, &c->v[i]);
 	} else if (!strcmp(sub, "diff") && has(c, "", "no-index")) {
 		rule_readers(w, c, 1);
 	}

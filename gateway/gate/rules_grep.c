@@ -14,6 +14,17 @@ names_secret(const char *s)
 	return false;
 }
 
+/* A home, or one of its directories below which programs keep credentials. */
+static bool
+holds_secrets(const struct walk *w, const char *norm)
+{
+	size_t n = strlen(w->ctx->home);
+	if (strcmp(norm, w->ctx->home) == 0)
+		return true;
+	return strncmp(norm, w->ctx->home, n) == 0 && word_in(norm + n,
+		strlen(norm + n), "/.config /.local /.local/share /.cache /.mozilla");
+}
+
 /* pattern, then files: grep and its kind. Trees may hold credentials. */
 static void
 rule_grep(struct walk *w, struct gate_cmd *c, const char *arg)
@@ -50,7 +61,7 @@ rule_grep(struct walk *w, struct gate_cmd *c, const char *arg)
 			path_check_read(w, o.word);
 			outside |= p.zone != ZONE_INSIDE;
 			if (recursive && (p.vital ||
-			    (p.zone == ZONE_HOME && strcmp(p.norm, w->ctx->home) == 0)))
+			    (p.zone == ZONE_HOME && holds_secrets(w, p.norm))))
 				walk_ask(w, GATE_CLASS_CREDENTIALS, "credential read",
 					"it searches all of %s, credentials included",
 					o.word->s);

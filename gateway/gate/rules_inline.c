@@ -188,6 +188,20 @@ skip_blanks(struct inline_scan *p)
 		p->pos++;
 }
 
+/* "as NAME": what watches over os and sys goes by their own names. */
+static void
+python_alias(struct inline_scan *p, const char *module, size_t len)
+{
+	p->pos += 3;
+	skip_blanks(p);
+	size_t n = word_at(p);
+	p->dirty |= n == 0 || word_in(module, len, "os sys");
+	if (p->foreign && p->nmodules < 4)
+		p->modules[p->nmodules++] = arena_strn(p->w->arena, p->s + p->pos, n);
+	p->pos += n;
+	skip_blanks(p);
+}
+
 /* import a, b as c / from a.b import c: module names must be known ones. */
 static void
 python_import(struct inline_scan *p, bool from)
@@ -211,6 +225,8 @@ python_import(struct inline_scan *p, bool from)
 		while (look(p, 0) == '.' || isalnum((unsigned char)look(p, 0)))
 			p->pos++;
 		skip_blanks(p);
+		if (!from && look(p, 0) == 'a' && look(p, 1) == 's' && look(p, 2) == ' ')
+			python_alias(p, s, n);
 	} while (!from && look(p, 0) == ',' && p->pos < p->len);
 	p->before = 'a';
 }
@@ -301,11 +317,15 @@ other_word(struct inline_scan *p, const char *lang, const char *s, size_t n,
 		{ "lua", lua_allowed } };
 	bool variable = before && strchr("$@%", before) &&
 		(!strcmp(lang, "perl") || !strcmp(lang, "php"));
+	/* a property that is only looked at */
+	bool looked = before == '.' && !strcmp(lang, "node") && look(p, 0) != '(' &&
+		look(p, 0) != '`' && !word_in(s, n, "constructor prototype __proto__ "
+		"mainModule binding env stdin exit kill abort call apply bind");
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
-		if (!strcmp(lang, lists[i].lang) && !variable &&
+		if (!strcmp(lang, lists[i].lang) && !variable && !looked &&
 		    !word_in(s, n, lists[i].allowed))
 			p->dirty = true;
-	if (variable && word_in(s, n, "ENV"))
+	if (variable && (word_in(s, n, "ENV") || look(p, 0) == '('))
 		p->dirty = true;
 	if (!strcmp(lang, "perl") && !variable && look(p, 0) && (
 	    word_in(s, n, "s tr y") || word_in(s, n, "m qw q qq")) &&
@@ -355,6 +375,12 @@ scan_code(struct inline_scan *p, const char *lang)
 				(perl && (c == '&' || c == '<') &&
 				isalpha((unsigned char)look(p, 1))) ||
 				(!strcmp(lang, "php") && c == '`');
+			/* what is called was computed: x["y"](), f()() */
+			p->dirty |= !python && c == '(' && (p->before == ']' ||
+				p->before == ')') && strcmp(lang, "ruby") != 0;
+			p->dirty |= perl && ((c == '-' && look(p, 1) == '>' &&
+				look(p, 2) == '(') ||
+				(c == '&' && strchr("${", look(p, 1)) && look(p, 1)));
 			if (!isspace((unsigned char)c))
 				p->before = c;
 			p->pos++;

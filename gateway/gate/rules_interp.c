@@ -57,6 +57,8 @@ shell_payload(struct walk *w, struct gate_cmd *c, const struct opts *o)
 	w->nargs = o->word_at + 2 <= c->n ? c->n - o->word_at - 2 : 0;
 	struct walk_var *vars = w->vars;
 	const char *cwd = w->cwd;
+	if (o->word_at + 1 < c->n)
+		var_set(w, "0", &c->v[o->word_at + 1]);
 	const char *text = gate_unmark(w->arena, f->s);
 	walk_text(w, text, f->len, &c->in, &c->out);
 	w->vars = vars;
@@ -193,6 +195,16 @@ php_option(struct walk *w, struct gate_cmd *c, const struct opts *o, int k)
 	rule_run_script(w, c, &f);
 }
 
+/* Options after which no program is read: versions, help, php's server. */
+static bool
+only_informs(const struct opts *o, int k, bool php)
+{
+	if (k == OPT_LONG)
+		return opts_long(o, "version", 4) || opts_long(o, "help", 4);
+	return k == 'v' || k == 'V' || k == 'h' ||
+		(php && (k == 'm' || k == 'i' || k == 'S'));
+}
+
 static void
 rule_lang(struct walk *w, struct gate_cmd *c, const char *arg)
 {
@@ -230,14 +242,12 @@ rule_lang(struct walk *w, struct gate_cmd *c, const char *arg)
 			rule_run_script(w, c, &o.val_field);
 		if (!strcmp(l.name, "php") && o.val)
 			php_option(w, c, &o, k);
-		info |= k == 'S' && !strcmp(l.name, "php");	/* a server */
+		info |= only_informs(&o, k, !strcmp(l.name, "php"));
 		check |= (!strcmp(l.name, "node") && (k == 'c' || (k == OPT_LONG &&
 			opts_long(&o, "check", 5)))) ||
 			(!strcmp(l.name, "php") && k == 'l') ||
 			(!strcmp(l.name, "ruby") && k == 'c');
 		in_place |= k == 'i';
-		info |= (k == 'v' || k == 'V' || (k == OPT_LONG &&
-			(opts_long(&o, "version", 4) || opts_long(&o, "help", 4))));
 		code |= k == OPT_LONG && opts_long(&o, "test", 4);
 	}
 	if (code) {

@@ -107,6 +107,8 @@ npm_install(struct walk *w, struct gate_cmd *c, size_t at)
 		ask_wide(w, c->name);
 	for (size_t i = 1; i < c->n; i++) {
 		const struct gate_field *f = &c->v[i];
+		if (field_is(f, "--prefix") && i + 1 < c->n && i > at)
+			path_check_write(w, &c->v[i + 1], "installs into");
 		if (i > at && f->s[0] != '-' && (by_address(f->s) ||
 		    (strchr(f->s, '.') && path_was_written(w, f))))
 			ask_remote(w, c->name, f->s);
@@ -230,6 +232,33 @@ rule_pip(struct walk *w, struct gate_cmd *c, const char *arg)
 	rule_build(w, c);
 }
 
+/* rest is "run [options] X": X is a program, or a script of the project. */
+static void
+runner_run(struct walk *w, struct gate_cmd *c, struct gate_cmd *rest)
+{
+	struct opts o;
+	int k;
+	opts_init(&o, rest, "+p:n:", "python with env-file name prefix extra "
+		"group package project directory");
+	bool with = false;
+	while ((k = opts_next(&o)) != OPT_END && k != OPT_WORD)
+		with |= k == OPT_LONG && opts_long(&o, "with", 4);
+	if (with)
+		ask_remote(w, c->name, "extra packages");
+	/* a name of the project's own, as with "npm run" */
+	bool own = k == OPT_WORD && cmd_arg_is(rest, 0, "run") &&
+		(!kind_find(o.word->s) || word_in(o.word->s, o.word->len,
+		"start stop test lint format dev serve build docs check all "
+		"server worker migrate")) && !strchr(o.word->s, '/') &&
+		!(o.word->flags & (FIELD_ANY | FIELD_GLOB)) &&
+		word_in(c->name, strlen(c->name), "pdm hatch rye pixi pipenv "
+		"poetry uv");
+	if (own)
+		rule_build(w, c);
+	else if (k == OPT_WORD)
+		walk_fields(w, rest, o.word_at);
+}
+
 /* uv, poetry, pipenv, pdm, hatch, conda, bundle: `run X` is X. */
 static void
 rule_runner(struct walk *w, struct gate_cmd *c, const char *arg)
@@ -246,17 +275,7 @@ rule_runner(struct walk *w, struct gate_cmd *c, const char *arg)
 	rest.v += at;
 	rest.n -= at;
 	if (word_in(s, n, "run exec")) {
-		struct opts o;
-		int k;
-		opts_init(&o, &rest, "+p:n:", "python with env-file name prefix extra "
-			"group package project directory");
-		bool with = false;
-		while ((k = opts_next(&o)) != OPT_END && k != OPT_WORD)
-			with |= k == OPT_LONG && opts_long(&o, "with", 4);
-		if (with)
-			ask_remote(w, c->name, "extra packages");
-		if (k == OPT_WORD)
-			walk_fields(w, &rest, o.word_at);
+		runner_run(w, c, &rest);
 		c->out = rest.out;
 	} else if (word_in(s, n, "pip")) {
 		rule_pip(w, &rest, NULL);
@@ -333,7 +352,8 @@ rule_cargo(struct walk *w, struct gate_cmd *c, const char *arg)
 		sub = &c->v[++at];
 	if (!sub)
 		return;
-	if (word_in(sub->s, sub->len, "install"))
+	if (word_in(sub->s, sub->len, "install binstall install-update") &&
+	    !opts_has(c, "", "", "list"))
 		ask_wide(w, c->name);
 	else if (word_in(sub->s, sub->len, "uninstall remove rm"))
 		ask_removal(w, c->name);

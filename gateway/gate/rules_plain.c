@@ -396,16 +396,17 @@ const struct gate_kind kinds_plain[] = {
 	  "lsmod lsns lslocks findmnt cal ncal factor numfmt users who w last "
 	  "lastlog lsb_release tty cowsay figlet "
 	  "apropos whatis info tldr man-db neofetch screenfetch "
-	  "pidof pgrep ps pstree top htop btop lsof ss netstat pmap uname "
-	  "whoami id groups nproc seq expr bc getconf git-lfs "
+	  "pidof pgrep ps pstree top htop btop lsof ss netstat pmap "
+	  "whoami id groups git-lfs "
 	  "sw_vers sensors acpi slabtop iotop nvidia-smi rocm-smi "
 	  "duf dust procs btm glances iftop inxi hwinfo lshw dmidecode xrandr "
 	  "glxinfo vulkaninfo tig fzf gum manpath ncdu global sar pidstat dstat "
-	  "hostid logname runlevel infocmp lstopo cpuid upower vnstat ipcalc "
+	  "atq hostid logname runlevel infocmp lstopo cpuid upower vnstat ipcalc "
 	  "sipcalc onefetch qalc datediff toilet lolcat fortune banner ast-grep blkid "
 	  "pg_isready pg_config sqldiff mysqlshow pg_lsclusters envsubst "
 	  "pv tokei cloc scc sloccount clang-tidy cppcheck",
 	  rule_none, NULL },
+	{ "uname nproc seq expr bc getconf", rule_none, "name" },
 	{ "which wc shasum md5sum sha1sum sha224sum sha256sum sha384sum sha512sum "
 	  "b2sum cksum sum", rule_read, NULL },
 	{ "ls dir vdir stat du df tree exa eza lsd readlink realpath namei "

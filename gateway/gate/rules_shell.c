@@ -257,7 +257,8 @@ rule_run_script(struct walk *w, struct gate_cmd *c, const struct gate_field *f)
 		walk_ask_severe(w, GATE_CLASS_CODE, f->flags & FIELD_FETCHED ?
 			"remote script via process substitution" :
 			"code that can't be read", "it runs what a command prints");
-	else if (f->flags & (FIELD_ANY | FIELD_GLOB) ||
+	else if ((f->flags & FIELD_ANY) || ((f->flags & FIELD_GLOB) &&
+	    ((f->flags & FIELD_DATA) || p.zone != ZONE_INSIDE || w->nwritten > 0)) ||
 	    ((f->flags & FIELD_NAME) && (f->flags & FIELD_DATA)))
 		walk_ask(w, GATE_CLASS_CODE, "code that can't be read",
 			"which script runs (%s) is only known at run time", f->s);
@@ -339,6 +340,8 @@ static void
 rule_set(struct walk *w, struct gate_cmd *c, const char *arg)
 {
 	(void)arg;
+	if (c->n == 1)
+		c->out.flags |= FIELD_SECRET;	/* it lists all variables */
 	for (size_t i = 1; i < c->n; i++) {
 		bool dashes = field_is(&c->v[i], "--");
 		if (!dashes && (c->v[i].s[0] == '-' || c->v[i].s[0] == '+')) {

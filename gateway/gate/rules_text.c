@@ -91,6 +91,8 @@ sed_script(struct walk *w, const struct gate_field *f)
 		if (!c)
 			return;
 		s++;
+		if (strchr("{};\n", c))
+			continue;
 		if (c == 'e') {
 			ask_runs(w, "sed", "its e command");
 			s += strcspn(s, "\n");
@@ -258,6 +260,11 @@ awk_script(struct walk *w, const struct gate_field *f)
 		} else if (c == '>' && printing && open == 0 && *s != '=') {
 			awk_redirect(w, s);
 			s += *s == '>';
+		} else if (c == '<' && s[strspn(s, " ")] == '"') {
+			const char *name = s + strspn(s, " ") + 1;
+			struct gate_field in = field_text(w, name,
+				strcspn(name, "\""), 0);
+			path_check_read(w, &in);	/* getline < "file" */
 		} else if (c == ';' || c == '}' || c == '{' || c == '\n') {
 			printing = false;
 			open = 0;

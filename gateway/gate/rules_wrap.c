@@ -388,7 +388,7 @@ const struct gate_kind kinds_wrap[] = {
 	{ "nohup setsid time gtime catchsegv eatmydata unbuffer fakeroot "
 	  "torsocks torify caffeinate linux32 linux64 setarch xvfb-run "
 	  "dbus-run-session rlwrap ts faketime sem dumb-init tini catchsegv",
-	  rule_peel, "+f:o:a:n:s:e:t:|format output auto-servernum server-args" },
+	  rule_peel, "+f:o:n:s:e:t:|format output auto-servernum server-args" },
 	{ "stdbuf", rule_peel, "+i:o:e:|input output error" },
 	{ "strace ltrace dtruss", rule_trace,
 	  "+e:o:p:s:u:E:a:b:I:O:S:P:X:|output expr trace attach" },

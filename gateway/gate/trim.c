@@ -35,7 +35,9 @@ expand_trim(struct walk *w, const struct sh_part *part,
 	bool q = part->quoted;
 	const char *s = v->s, *dot = longest && suffix ? strchr(s, '.') :
 		strrchr(s, '.'), *slash = strrchr(s, '/');
-	if (pattern_is(arg, q, suffix ? "/*" : "*/") && suffix != longest)
+	if (suffix == longest)
+		slash = strchr(s, '/');
+	if (pattern_is(arg, q, suffix ? "/*" : "*/"))
 		return !slash || (suffix ? keep_head(v, slash) :
 			(v->len -= (size_t)(slash + 1 - s), v->s = slash + 1, true));
 	if (suffix && pattern_is(arg, q, ".*")) {
