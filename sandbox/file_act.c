@@ -190,12 +190,11 @@ add_temps(const struct file_act *act, struct buf *out)
 		buf_printf(out, "[ \"$(wc -c < \"$t%zu\")\" -eq %zu ] || "
 		    "fail %zu 'it cannot be written whole (disk full?)'\n",
 		    i, e->len, i);
-		if (e->mode)
+		if (e->version)
 			buf_printf(out, "chown \"$(stat -L -c %%u:%%g -- "
-			    "\"$p%zu\")\" -- \"$t%zu\" 2>/dev/null; "
-			    "chmod %o -- \"$t%zu\"\n", i, i, e->mode, i);
-		else
-			buf_printf(out, "chmod 644 -- \"$t%zu\"\n", i);
+			    "\"$p%zu\")\" -- \"$t%zu\" 2>/dev/null\n", i, i);
+		buf_printf(out, "chmod %o -- \"$t%zu\"\n",
+		    e->mode ? e->mode : 0644, i);
 		at += e->len;
 	}
 }

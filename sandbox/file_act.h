@@ -30,7 +30,7 @@ struct file_edit {
 	char *path;
 	char *to;		/* FILE_MOVE; must not exist */
 	char *version;		/* what it must be now; NULL: it must not exist */
-	unsigned mode;		/* FILE_PUT: of a file that exists; 0: a new one */
+	unsigned mode;		/* FILE_PUT: 0: as a new file gets it */
 	char *data;
 	size_t len;
 };

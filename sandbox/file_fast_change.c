@@ -146,7 +146,7 @@ set_rights(struct change *c, const struct place *p, const struct file_edit *e,
 {
 	struct stat st = c->f->root_stat;
 
-	if (e->mode && fstatat(p->dir, p->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (e->version && fstatat(p->dir, p->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return false;
 	if (geteuid() == 0 && fchown(fd, st.st_uid, st.st_gid) < 0)
 		return false;

@@ -6,6 +6,8 @@
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/offload.h"
+#include "sandbox/file_fast.h"
 #include "sandbox/procs.h"
 
 struct fake_sandbox fake_sandbox;
@@ -13,6 +15,7 @@ struct fake_sandbox fake_sandbox;
 struct sandboxes {
 	struct loop *loop;
 	struct map dying;	/* sandbox text -> timer box */
+	struct offload *offload;
 };
 
 struct dying {
@@ -30,6 +33,10 @@ struct run_op {
 	bool pty;
 	struct permit *permit;
 	struct permit_terms terms;
+	struct file_act act;	/* if has_act */
+	bool has_act, apart;
+	char *input;
+	sandbox_output_cb *on_output;
 	struct fake_command *record;
 	struct timer *timer;
 	sandbox_done_cb *done;
@@ -41,11 +48,16 @@ fake_sandbox_init(void)
 {
 	memset(&fake_sandbox, 0, sizeof(fake_sandbox));
 	fake_sandbox.isolated = true;
+	strcpy(fake_sandbox.files, "/tmp/gatehouse-files.XXXXXX");
+	REQUIRE(mkdtemp(fake_sandbox.files));
 }
 
 void
 fake_sandbox_done(void)
 {
+	CLEANUP_FREE char *clean = mem_printf("rm -rf %s", fake_sandbox.files);
+
+	REQUIRE(!fake_sandbox.files[0] || system(clean) == 0);
 	for (size_t i = 0; i < fake_sandbox.n; i++) {
 		mem_free(fake_sandbox.commands[i].text);
 		mem_free(fake_sandbox.commands[i].sandbox);
@@ -103,6 +115,7 @@ sandboxes_free(struct sandboxes **sbp)
 	while (map_next(&sb->dying, &it, NULL, &d))
 		dying_free(d);
 	map_done(&sb->dying);
+	offload_free(&sb->offload);
 	mem_free(sb);
 }
 
@@ -199,6 +212,9 @@ run_free(struct run_op *r)
 	permit_free(&r->permit);
 	mem_free(r->sandbox);
 	mem_free(r->text);
+	mem_free(r->input);
+	if (r->has_act)
+		file_act_done(&r->act);
 	mem_free(r);
 }
 
@@ -237,6 +253,19 @@ run_cancel_op(struct op *op)
 
 static const struct op_type run_type = { "fake sandbox run", run_cancel_op };
 
+/* Really done, in a directory of the test's. */
+static void
+act_on_files(struct run_op *r)
+{
+	struct buf out;
+
+	buf_init(&out, 16u << 20);
+	if (file_fast_covers(&r->act, "/workspace") &&
+	    file_fast_do(&r->act, "/workspace", fake_sandbox.files, &out))
+		r->on_output(r->arg, 1, out.data, out.len);
+	buf_done(&out);
+}
+
 static void
 on_end(void *arg)
 {
@@ -254,6 +283,8 @@ on_end(void *arg)
 	r->timer = NULL;
 	if (!background)
 		r->record->ended = loop_now(r->sb->loop);
+	if (r->has_act)
+		act_on_files(r);
 	op_finish(&r->op);
 	r->done(r->arg, &res);
 	run_free(r);
@@ -287,6 +318,7 @@ on_start(void *arg)
 	    i < fake_sandbox.n; i++)
 		REQUIRE(fake_sandbox.commands[i].ended != 0 ||
 		    fake_sandbox.commands[i].background ||
+		    r->apart || fake_sandbox.commands[i].apart ||
 		    strcmp(fake_sandbox.commands[i].sandbox, r->sandbox) != 0);
 	r->record = &fake_sandbox.commands[fake_sandbox.n++];
 	*r->record = (struct fake_command){
@@ -294,6 +326,7 @@ on_start(void *arg)
 		.generation = r->generation,
 		.started = loop_now(r->sb->loop),
 		.background = r->terms.background, .pty = r->pty,
+		.apart = r->apart,
 	};
 	if (r->record->background)
 		REQUIRE(mem_format(r->record->process,
@@ -313,16 +346,31 @@ sandbox_run(struct sandboxes *sb, const struct sandbox_key *key,
 {
 	struct run_op *r = mem_alloc(sizeof(*r));
 
-	(void)on_output;
 	op_init(&r->op, &run_type);
 	r->sb = sb;
 	r->sandbox = sandbox_key_text(key);
-	r->text = mem_strn(cmd->command, cmd->command_len);
+	r->on_output = on_output;
+	r->apart = cmd->apart || cmd->act;
+	if (cmd->act) {
+		struct buf text;
+
+		buf_init(&text, 1u << 20);
+		REQUIRE(file_act_command(cmd->act, &text));
+		r->text = buf_take(&text);
+		file_act_copy(&r->act, cmd->act);
+		r->has_act = true;
+		r->input = file_act_input(cmd->act, &r->terms.input_len);
+	} else {
+		r->text = mem_strn(cmd->command, cmd->command_len);
+		r->input = cmd->input ? mem_dup(cmd->input, cmd->input_len) : NULL;
+		r->terms.input_len = cmd->input ? cmd->input_len : 0;
+	}
 	r->generation = cmd->generation;
 	r->pty = cmd->pty;
 	r->permit = STEAL(*permit);
 	r->terms = (struct permit_terms){
-		.command_len = cmd->command_len,
+		.command_len = strlen(r->text),
+		.input = r->input, .input_len = r->terms.input_len,
 		.workdir = "", .generation = cmd->generation,
 		.isolation = sandbox_props(sb, key->owner).isolation,
 		.background = cmd->background,
@@ -532,6 +580,14 @@ sandboxes_prune(struct sandboxes *sb, msec_t before, sandboxes_prune_cb *cb,
 {
 	(void)sb, (void)before, (void)cb, (void)arg;
 	return NULL;	/* no scenario asks for it */
+}
+
+struct offload *
+sandboxes_offload(struct sandboxes *sb)
+{
+	if (!sb->offload)
+		sb->offload = offload_new(sb->loop, NULL);
+	return sb->offload;
 }
 
 struct json *

@@ -19,6 +19,7 @@ struct fake_command {
 	char process[24];	/* its id */
 	char input[256];
 	int code;
+	bool apart;		/* a tool's own: beside another command */
 };
 
 struct fake_sandbox {
@@ -29,6 +30,7 @@ struct fake_sandbox {
 	bool isolated;		/* true: nothing asks */
 	bool has_pty;
 	size_t resets, ended_processes;
+	char files[64];		/* what acts on files see as /workspace */
 	char *wiped;		/* sandbox_key_text of the last wipe; NULL: none */
 	sandbox_alarm_cb *alarm;	/* a test raises it itself */
 	void *alarm_arg;

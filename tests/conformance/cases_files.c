@@ -214,13 +214,98 @@ a_name_can_be_anything_but_nothing(void **state)
 	tw_call("write_file", tw_args("path", "t9/it's $(a) \"b\" -x",
 	    "content", "ok", NULL));
 	assert_int_equal(json_get_int(tw.result, "bytes_written", -1), 2);
-	assert_string_equal(tw_shell("cd t9; ls"), "it's $(a) \"b\" -x\n");
+	assert_string_equal(tw_shell("ls t9"), "it's $(a) \"b\" -x\n");
 	tw_call("read_file", tw_args("path", "", NULL));
 	assert_true(tw.bad_input);
 	tw_call("write_file", tw_args("path", "t9/n", "content",
 	    "1|one\n2|two\n", NULL));
 	assert_true(tw.bad_input);
 	assert_non_null(strstr(tw_str("error"), "line numbers"));
+	tw_stop();
+}
+
+static void
+a_place_is_replaced(void **state)
+{
+	(void)state;
+	tw_start();
+	tw_shell("mkdir -p p1; printf 'def f():\\r\\n    return 1\\r\\n' > p1/a.py; "
+	    "chmod 600 p1/a.py");
+	tw_call("patch", tw_args("path", "p1/a.py", "old_string",
+	    "return 1\n", "new_string", "return 2\n", NULL));
+	assert_true(json_get_bool(tw.result, "success", false));
+	assert_non_null(strstr(tw_str("diff"), "-    return 1\n+    return 2\n"));
+	assert_string_equal(tw_shell("cat -A p1/a.py; stat -c %a p1/a.py; ls -A p1"),
+	    "def f():^M$\n    return 2^M$\n600\na.py\n");
+	tw_call("patch", tw_args("path", "p1/a.py", "old_string", "return 7",
+	    "new_string", "x", NULL));
+	assert_false(json_get_bool(tw.result, "success", true));
+	assert_non_null(strstr(tw_str("error"), "closest lines are:\n2|"));
+	tw_call("patch", tw_args("path", "p1/b.py", "old_string", "a",
+	    "new_string", "x", NULL));
+	assert_non_null(strstr(tw_str("error"), "no such file"));
+	tw_call("patch", tw_args("path", "p1/a.py", NULL));
+	assert_true(tw.bad_input);
+	tw_call("patch", tw_args("path", "p1/a.py", "old_string", "f", "new_string",
+	    "k=\u00abredacted:x\u00bb", NULL));
+	assert_true(tw.bad_input);
+	tw_stop();
+}
+
+static const char patch_all[] = "*** Begin Patch\n*** Update File: p2/u\n"
+    "@@\n-two\n+TWO\n*** Add File: p2/new/n\n+fresh\n"
+    "*** Delete File: p2/d\n*** Move File: p2/m -> p2/k/m2\n"
+    "*** Update File: p2/v\n*** Move to: p2/w\n-a\n+b\n*** End Patch\n";
+
+static void
+several_files_are_patched_or_none(void **state)
+{
+	(void)state;
+	tw_start();
+	tw_shell("(mkdir -p p2; cd p2; printf 'one\\ntwo\\n' > u; echo d > d; "
+	    "echo m > m; echo a > v; chmod 640 v)");
+	tw_call("patch", tw_args("mode", "patch", "patch", patch_all, NULL));
+	if (!json_get_bool(tw.result, "success", false))
+		fail_msg("%s", tw_str("error"));
+	assert_int_equal(json_len(json_get(tw.result, "files_created")), 3);
+	assert_int_equal(json_len(json_get(tw.result, "files_deleted")), 3);
+	assert_string_equal(tw_shell("(cd p2; cat u new/n k/m2 w; ls -A; "
+	    "stat -c %a w)"),
+	    "one\nTWO\nfresh\nm\nb\nk\nnew\nu\nw\n640\n");
+	/* now most of it can't be: nothing is */
+	tw_shell("(cd p2; printf 'one\\ntwo\\n' > u; echo d > d)");
+	tw_call("patch", tw_args("mode", "patch", "patch", patch_all, NULL));
+	assert_non_null(strstr(tw_str("error"), "Nothing was changed"));
+	assert_string_equal(tw_shell("(cd p2; cat u; ls -A)"),
+	    "one\ntwo\nd\nk\nnew\nu\nw\n");
+	tw_call("patch", tw_args("patch", "*** Update File: ../x\n-a\n+b\n",
+	    NULL));
+	assert_true(tw.bad_input);
+	tw_stop();
+}
+
+/* Something swaps the name for a link all the time: nothing outside changes. */
+static void
+a_link_that_comes_in_between_is_not_followed(void **state)
+{
+	struct ran swapper;
+	struct sandbox_cmd cmd = { .command = "cd p3; while :; do "
+	    "ln -sfn /etc f 2>/dev/null; ln -sfn ../p3x d; rm -rf d; mkdir d; "
+	    "ln -sf ../p3x/secret d/f; done", .apart = true };
+
+	(void)state;
+	tw_start();
+	tw_shell("mkdir -p p3/d p3x; echo kept > p3x/secret; chmod 444 p3x/secret");
+	cf_begin(&swapper, &key_a, &cmd);
+	for (int i = 0; i < 150; i++)
+		tw_call("write_file", tw_args("path", "p3/d/f", "content", "x\n",
+		    NULL));
+	op_cancel(&swapper.op);
+	cf_done(&swapper);
+	/* by a link it may be reached, as any command could, but only whole */
+	const char *got = tw_shell("cat p3x/secret");
+
+	assert_true(strcmp(got, "kept\n") == 0 || strcmp(got, "x\n") == 0);
 	tw_stop();
 }
 
@@ -245,4 +330,9 @@ files_add_cases(void)
 	    outside_a_sandbox_a_person_is_asked, NULL);
 	cf_case("files a_name_can_be_anything_but_nothing",
 	    a_name_can_be_anything_but_nothing, NULL);
+	cf_case("files a_place_is_replaced", a_place_is_replaced, NULL);
+	cf_case("files several_files_are_patched_or_none",
+	    several_files_are_patched_or_none, NULL);
+	cf_case("files a_link_that_comes_in_between_is_not_followed",
+	    a_link_that_comes_in_between_is_not_followed, NULL);
 }

@@ -125,6 +125,7 @@ tw_start(void)
 		fail_msg("%s", err.text);
 	tw.env.gate = tw.gate = gate_new(cf.real.loop, tw.env.store, &opts, &host);
 	claim_run();
+	sandbox_reset(cf.sb, &key_a);	/* where earlier cases went to */
 }
 
 void
