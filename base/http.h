@@ -22,6 +22,8 @@ struct http_opts {
 	const char *no_proxy;	/* comma list; loopback is always direct */
 	const char *ca_file;	/* NULL: the system's */
 	unsigned max_connects;	/* kept alive; 0: 16 */
+	const char *unix_socket;	/* every request goes there; NULL: by name */
+	const char *cert_file, *key_file;	/* ours, PEM; NULL: none */
 };
 
 /* NULL (logged) if this libcurl can't look names up in the background. */

@@ -17,6 +17,7 @@
 
 static void http_deliver(void *arg);
 static void transfer_end(struct transfer *t, CURLcode rc);
+static void transfer_ended(struct http_easy *easy, CURLcode rc);
 static void transfer_cancel(struct op *op);
 
 static const struct op_type transfer_type = { "http", transfer_cancel };
@@ -140,12 +141,21 @@ transfer_end(struct transfer *t, CURLcode rc)
 }
 
 static void
+transfer_ended(struct http_easy *easy, CURLcode rc)
+{
+	transfer_end((struct transfer *)(void *)((char *)easy -
+		offsetof(struct transfer, owner)), rc);
+}
+
+static void
 on_curl_ended(CURL *easy, CURLcode rc)
 {
-	char *t;
+	struct http_easy *owner;
+	char *p;
 
-	curl_easy_getinfo(easy, CURLINFO_PRIVATE, &t);
-	transfer_end((struct transfer *)(void *)t, rc);
+	curl_easy_getinfo(easy, CURLINFO_PRIVATE, &p);
+	owner = (struct http_easy *)(void *)p;
+	owner->ended(owner, rc);
 }
 
 static void
@@ -273,6 +283,7 @@ http_start(struct http *h, const struct http_req *req, http_done_cb *done,
 
 	REQUIRE(req->label && req->url && req->total_ms > 0);
 	op_init(&t->op, &transfer_type);
+	t->owner.ended = transfer_ended;
 	h->live++;
 	t->http = h;
 	t->label = mem_str(req->label);
@@ -329,6 +340,9 @@ http_new(struct loop *loop, const struct http_opts *opts)
 		opts->no_proxy && opts->no_proxy[0] ? "," : "",
 		opts->no_proxy ? opts->no_proxy : "");
 	h->ca_file = mem_str(opts->ca_file);
+	h->unix_socket = mem_str(opts->unix_socket);
+	h->cert_file = mem_str(opts->cert_file);
+	h->key_file = mem_str(opts->key_file);
 	curl_loop_init(&h->curl, loop, opts->max_connects ?
 		(long)opts->max_connects : HTTP_MAX_CONNECTS, on_curl_ended);
 	return h;
@@ -346,6 +360,9 @@ http_free(struct http **hp)
 	mem_free(h->proxy);
 	mem_free(h->no_proxy);
 	mem_free(h->ca_file);
+	mem_free(h->unix_socket);
+	mem_free(h->cert_file);
+	mem_free(h->key_file);
 	mem_free(h);
 	curl_global_cleanup();
 }

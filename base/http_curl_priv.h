@@ -1,16 +1,23 @@
-/* What http_curl.c and http_curl_transfer.c share; nobody else includes it. */
+/* What http_curl*.c and http_stream.c share; nobody else includes it. */
 #ifndef GATEHOUSE_HTTP_CURL_PRIV_H
 #define GATEHOUSE_HTTP_CURL_PRIV_H
 
 #include <curl/curl.h>
+#include <stddef.h>
 #include <sys/queue.h>
 
 #include "base/buf.h"
 #include "base/http.h"
 #include "base/http_curl_loop.h"
 
+/* What a handle's CURLOPT_PRIVATE points to. */
+struct http_easy {
+	void (*ended)(struct http_easy *easy, CURLcode rc);
+};
+
 struct transfer {
 	struct op op;
+	struct http_easy owner;
 	struct http *http;
 	TAILQ_ENTRY(transfer) ready_link;
 	CURL *easy;			/* NULL once it has ended */
@@ -61,11 +68,14 @@ struct http {
 	char *proxy;
 	char *no_proxy;
 	char *ca_file;
+	char *unix_socket, *cert_file, *key_file;
 	struct timer *deliver;
 	struct transfer_list ready;
 	size_t live;
 };
 
+/* What every handle of this client has: where it goes and whom it trusts. */
+void http_setup_peer(const struct http *h, CURL *easy);
 /* Tells libcurl all about t->easy. */
 void transfer_setup(struct transfer *t, const struct http_req *req);
 /* Something of t waits for its owner: it is handed over from the loop. */

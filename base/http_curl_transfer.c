@@ -172,12 +172,27 @@ transfer_method(struct transfer *t, const struct http_req *req)
 }
 
 void
+http_setup_peer(const struct http *h, CURL *e)
+{
+	curl_easy_setopt(e, CURLOPT_PROXY, h->proxy ? h->proxy : "");
+	curl_easy_setopt(e, CURLOPT_NOPROXY, h->no_proxy);
+	if (h->ca_file)
+		curl_easy_setopt(e, CURLOPT_CAINFO, h->ca_file);
+	if (h->unix_socket)
+		curl_easy_setopt(e, CURLOPT_UNIX_SOCKET_PATH, h->unix_socket);
+	if (h->cert_file)
+		curl_easy_setopt(e, CURLOPT_SSLCERT, h->cert_file);
+	if (h->key_file)
+		curl_easy_setopt(e, CURLOPT_SSLKEY, h->key_file);
+}
+
+void
 transfer_setup(struct transfer *t, const struct http_req *req)
 {
 	struct http *h = t->http;
 	CURL *e = t->easy;
 
-	curl_easy_setopt(e, CURLOPT_PRIVATE, t);
+	curl_easy_setopt(e, CURLOPT_PRIVATE, &t->owner);
 	curl_easy_setopt(e, CURLOPT_URL, req->url);
 	curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
 	curl_easy_setopt(e, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS);
@@ -189,11 +204,8 @@ transfer_setup(struct transfer *t, const struct http_req *req)
 		(long)(req->connect_ms ? req->connect_ms : HTTP_CONNECT_MS));
 	curl_easy_setopt(e, CURLOPT_ERRORBUFFER, t->curl_text);
 	curl_easy_setopt(e, CURLOPT_USERAGENT, h->user_agent);
-	curl_easy_setopt(e, CURLOPT_PROXY, h->proxy ? h->proxy : "");
-	curl_easy_setopt(e, CURLOPT_NOPROXY, h->no_proxy);
 	curl_easy_setopt(e, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
-	if (h->ca_file)
-		curl_easy_setopt(e, CURLOPT_CAINFO, h->ca_file);
+	http_setup_peer(h, e);
 	curl_easy_setopt(e, CURLOPT_PREREQFUNCTION, on_curl_prereq);
 	curl_easy_setopt(e, CURLOPT_PREREQDATA, t);
 	curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, on_curl_header);

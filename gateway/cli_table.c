@@ -74,7 +74,7 @@ static const struct cli_option sandbox_prune_options[] = {
 };
 
 static const struct cli_option exec_options[] = {
-	{ "backend", 0, "NAME", "native or local, instead of the configured one" },
+	{ "backend", 0, "NAME", "instead of the configured one" },
 	{ "session", 0, "KEY", "in the workspace of this chat session" },
 	{ "timeout", 0, "SECONDS", "end it after so long (terminal.timeout)" },
 	{ "network", 0, "NAME", "instead of native.network" },

@@ -61,6 +61,12 @@ struct config {
 		int64_t lifetime_s;
 		struct config_list env_passthrough;
 	} terminal;
+	struct {		/* keys of section terminal for containers */
+		char *image, *network, *cpu;
+		struct config_list forward_env, env, volumes, extra_args;
+		bool mount_cwd, host_user, persistent, persist_across, reap;
+		int64_t shm_size, memory_mb, disk_mb;
+	} docker;
 	struct {
 		char *terminal_backend, *sandbox_image;
 		int64_t sandbox_lifetime_s;	/* -1: not set */

@@ -8,6 +8,7 @@
 #include "gateway/env.h"
 #include "gateway/override.h"
 #include "gateway/start_dir.h"
+#include "sandbox/docker_plan.h"
 
 #define ZONES "/usr/share/zoneinfo"
 
@@ -33,6 +34,19 @@ warn(struct config_reader *r, const char *path, const char *why)
 		at->source == CONFIG_FILE ? r->cfg->path :
 		at->source == CONFIG_DOTENV ? r->in->dotenv_file : NULL,
 		at->line, 0, "%s: %s", path, why);
+}
+
+static bool
+uses_docker(const struct config *cfg)
+{
+	const char *const names[] = { cfg->gateway.terminal_backend,
+		cfg->terminal.backend };
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (strcmp(names[i], "docker") == 0 ||
+		    strcmp(names[i], "podman") == 0)
+			return true;
+	return false;
 }
 
 /* model.key_env names a variable: its value becomes the key. */
@@ -107,6 +121,36 @@ has(const struct config_list *list, const char *word)
 		if (strcmp(list->items[i], word) == 0)
 			return true;
 	return false;
+}
+
+/* What can't be followed would be believed to be in force. */
+static void
+check_docker(struct config_reader *r)
+{
+	struct config_docker d;
+	struct docker_plan plan;
+	struct err err;
+
+	/* Stale keys of a backend that isn't chosen hurt nobody. */
+	if (!uses_docker(r->cfg))
+		return;
+	if (config_docker_cpu(r->cfg->docker.cpu) < 0)
+		fail(r, "terminal.container_cpu", "expected a number of processors");
+	if (r->cfg->docker.mount_cwd &&
+	    start_dir_is_placeholder(r->cfg->terminal.cwd))
+		fail(r, "terminal.docker_mount_cwd_to_workspace", "terminal.cwd must "
+			"name the directory");
+	config_docker_init(&d, r->cfg, r->in->environ, false);
+	if (docker_plan_make(&plan, &d.docker, &err) < 0)
+		report_add(r->rep, REPORT_ERROR, r->cfg->path, 0, 0, "%s", err.text);
+	else {
+		if (*plan.risks)
+			report_add(r->rep, REPORT_WARN, r->cfg->path, 0, 0,
+				"containers are not isolated: %s; risky commands ask",
+				plan.risks);
+		docker_plan_done(&plan);
+	}
+	config_docker_done(&d);
 }
 
 static void
@@ -236,6 +280,7 @@ config_check(struct config_reader *r)
 
 	check_model(r);
 	check_telegram(r);
+	check_docker(r);
 	check_sandbox(r);
 	check_timezone(r);
 	(void)override_resolve(r->cfg, &where, r->rep);

@@ -76,6 +76,12 @@ set_list(struct config_reader *r, const struct config_key *key,
 		if (c->kind != YTREE_TEXT)
 			wrong_kind(r, c, path, key);
 		ok = text != NULL;
+		if (ok && node->kind == YTREE_MAP) {
+			char *pair = mem_printf("%s=%s", c->key, text);
+
+			mem_free(text);
+			text = pair;
+		}
 		items = mem_grow(items, n + 1, sizeof(*items));
 		items[n] = text;
 		n += text != NULL;
@@ -126,12 +132,12 @@ set_row(struct config_reader *r, const struct config_key *key,
 			REPORT_WARN, r->cfg->path, node->line, node->column,
 			"%s is set again under another name (first on line %u)",
 			config_key_name(key), origin->line);
-	if (node->kind == YTREE_MAP ||
+	if ((node->kind == YTREE_MAP && key->type != CONFIG_MAP) ||
 	    (node->kind == YTREE_LIST && !config_is_list(key))) {
 		wrong_kind(r, node, path, key);
 		return;
 	}
-	ok = node->kind == YTREE_LIST ? set_list(r, key, node, path) :
+	ok = node->kind != YTREE_TEXT ? set_list(r, key, node, path) :
 		set_text(r, key, node, path);
 	if (ok)
 		*origin = (struct config_origin){ .source = CONFIG_FILE,

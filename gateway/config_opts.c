@@ -80,6 +80,8 @@ config_sandbox_init(struct config_sandbox *s, const struct config *cfg,
 		.messaging_backend = where->backend,
 		.console_backend = where->console_backend,
 		.image = *where->image ? where->image : NULL,
+		.console_image = *where->console_image ? where->console_image :
+			NULL,
 		.lifetime_ms = where->lifetime_s * 1000,
 		.retention_ms = cfg->gateway.workspace_retention * DAY_MS,
 		.timezone = cfg->timezone,
@@ -92,7 +94,12 @@ config_sandbox_init(struct config_sandbox *s, const struct config *cfg,
 		.environ = environ,
 		.native = &s->native,
 		.local = &s->local,
+		.docker = &s->docker.docker,
+		.podman = &s->docker.podman,
 	};
+	config_docker_init(&s->docker, cfg, environ,
+		strcmp(where->backend, "docker") == 0 ||
+		strcmp(where->backend, "podman") == 0);
 }
 
 void
@@ -100,9 +107,21 @@ config_sandbox_done(struct config_sandbox *s)
 {
 	for (size_t i = 0; s->bind_texts && s->bind_texts[i]; i++)
 		mem_free(s->bind_texts[i]);
+	config_docker_done(&s->docker);
 	mem_free(STEAL(s->local_cwd));
 	mem_free(STEAL(s->bind_texts));
 	mem_free(STEAL(s->binds));
+}
+
+const char *
+config_image(const struct config *cfg, const char *backend)
+{
+	const char *image = strcmp(backend, "native") == 0 ?
+		cfg->terminal.native_image :
+		strcmp(backend, "docker") == 0 || strcmp(backend, "podman") == 0 ?
+		cfg->docker.image : "";
+
+	return *image ? image : NULL;
 }
 
 struct http_opts
@@ -182,6 +201,8 @@ override_resolve(const struct config *cfg, struct override *ret,
 			cfg->terminal.backend),
 		.native_image = word_of(cfg, "terminal.native_image",
 			cfg->terminal.native_image),
+		.docker_image = word_of(cfg, "terminal.docker_image",
+			cfg->docker.image),
 		.terminal_lifetime_s = cfg->terminal.lifetime_s,
 	};
 

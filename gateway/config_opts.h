@@ -7,6 +7,7 @@
 
 #include "base/http.h"
 #include "gateway/config.h"
+#include "gateway/config_docker.h"
 #include "gateway/override.h"
 #include "platforms/telegram.h"
 #include "sandbox/local.h"
@@ -18,6 +19,7 @@ struct config_sandbox {
 	struct sandbox_opts opts;
 	struct native_opts native;
 	struct local_opts local;
+	struct config_docker docker;
 	struct native_bind *binds;
 	char **bind_texts;
 	char *local_cwd;
@@ -28,6 +30,9 @@ void config_sandbox_done(struct config_sandbox *s);
 
 /* Lists of native.network_*, borrowed. */
 struct egress_opts config_egress(const struct config *cfg);
+/* terminal.<backend>_image; NULL: the backend's default. */
+const char *config_image(const struct config *cfg, const char *backend);
+
 struct http_opts config_http_opts(const struct config *cfg);
 struct telegram_opts config_telegram_opts(const struct config *cfg);
 /* Telegram is to be served: on, and there is a token. */

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "gateway/config.h"
+#include "sandbox/docker.h"
 
 #define AT(field) offsetof(struct config, field)
 #define DAY 86400
@@ -77,6 +78,67 @@ const struct config_key config_keys[] = {
 	{ "terminal.env_passthrough", NULL, CONFIG_LIST,
 	  AT(terminal.env_passthrough), "", 0, 0, NULL, NULL, CONFIG_SAFETY,
 	  "Names of variables that commands may see; credentials can't be passed." },
+
+	{ "terminal.docker_image", NULL, CONFIG_STR, AT(docker.image), "", 0, 0, NULL,
+	  "TERMINAL_DOCKER_IMAGE", CONFIG_SAFETY | CONFIG_FILE_WINS,
+	  "Image for backends docker and podman; empty: " DOCKER_IMAGE "." },
+	{ "terminal.docker_network", NULL, CONFIG_STR, AT(docker.network), "true", 0,
+	  0, NULL, "TERMINAL_DOCKER_NETWORK", CONFIG_SAFETY | CONFIG_FILE_WINS,
+	  "Network of containers: true (the engine's bridge), false (none), or the "
+	  "name of a network." },
+	{ "terminal.docker_forward_env", NULL, CONFIG_LIST, AT(docker.forward_env),
+	  "", 0, 0, NULL, "TERMINAL_DOCKER_FORWARD_ENV",
+	  CONFIG_SAFETY | CONFIG_FILE_WINS,
+	  "Names of variables whose values commands in containers see, "
+	  "credentials too." },
+	{ "terminal.docker_env", NULL, CONFIG_MAP, AT(docker.env), "", 0, 0, NULL,
+	  "TERMINAL_DOCKER_ENV", CONFIG_SAFETY | CONFIG_FILE_WINS,
+	  "Variables with values for commands in containers." },
+	{ "terminal.docker_volumes", NULL, CONFIG_LIST, AT(docker.volumes), "", 0, 0,
+	  NULL, "TERMINAL_DOCKER_VOLUMES", CONFIG_SAFETY | CONFIG_FILE_WINS,
+	  "HOST:CONTAINER[:ro] each; a writable directory of the host ends the "
+	  "isolation." },
+	{ "terminal.docker_extra_args", NULL, CONFIG_LIST, AT(docker.extra_args), "",
+	  0, 0, NULL, "TERMINAL_DOCKER_EXTRA_ARGS",
+	  CONFIG_SAFETY | CONFIG_FILE_WINS,
+	  "Arguments as of `docker run`; what can't be followed stops the start." },
+	{ "terminal.docker_mount_cwd_to_workspace", NULL, CONFIG_BOOL,
+	  AT(docker.mount_cwd), "false", 0, 0, NULL,
+	  "TERMINAL_DOCKER_MOUNT_CWD_TO_WORKSPACE",
+	  CONFIG_SAFETY | CONFIG_FILE_WINS,
+	  "terminal.cwd of the host is /workspace of containers." },
+	{ "terminal.docker_run_as_host_user", NULL, CONFIG_BOOL,
+	  AT(docker.host_user), "false", 0, 0, NULL,
+	  "TERMINAL_DOCKER_RUN_AS_HOST_USER", CONFIG_SAFETY | CONFIG_FILE_WINS,
+	  "Commands in containers run with the user and group of gatehouse." },
+	{ "terminal.docker_persist_across_processes", NULL, CONFIG_BOOL,
+	  AT(docker.persist_across), "true", 0, 0, NULL,
+	  "TERMINAL_DOCKER_PERSIST_ACROSS_PROCESSES",
+	  CONFIG_SAFETY | CONFIG_FILE_WINS,
+	  "Containers are stopped and kept, not removed, when they are not used." },
+	{ "terminal.docker_orphan_reaper", NULL, CONFIG_BOOL, AT(docker.reap), "true",
+	  0, 0, NULL, "TERMINAL_DOCKER_ORPHAN_REAPER",
+	  CONFIG_SAFETY | CONFIG_FILE_WINS,
+	  "Containers whose gatehouse process is gone are removed." },
+	{ "terminal.docker_shm_size", NULL, CONFIG_SIZE, AT(docker.shm_size), "1G",
+	  MIB, 1024 * GIB, NULL, "TERMINAL_DOCKER_SHM_SIZE",
+	  CONFIG_SAFETY | CONFIG_FILE_WINS, "Size of /dev/shm in containers." },
+	{ "terminal.container_cpu", NULL, CONFIG_STR, AT(docker.cpu), "1", 0, 0, NULL,
+	  "TERMINAL_CONTAINER_CPU", CONFIG_SAFETY | CONFIG_FILE_WINS,
+	  "Processors of a container, e.g. 1.5; 0: no limit." },
+	{ "terminal.container_memory", NULL, CONFIG_INT, AT(docker.memory_mb), "5120",
+	  0, 100000000, NULL, "TERMINAL_CONTAINER_MEMORY",
+	  CONFIG_SAFETY | CONFIG_FILE_WINS,
+	  "Memory of a container in MiB; 0: no limit." },
+	{ "terminal.container_disk", NULL, CONFIG_INT, AT(docker.disk_mb), "51200", 0,
+	  1000000000, NULL, "TERMINAL_CONTAINER_DISK",
+	  CONFIG_SAFETY | CONFIG_FILE_WINS,
+	  "Disk of a container in MiB; said to be unlimited where the engine "
+	  "can't limit it." },
+	{ "terminal.container_persistent", NULL, CONFIG_BOOL, AT(docker.persistent),
+	  "true", 0, 0, NULL, "TERMINAL_CONTAINER_PERSISTENT",
+	  CONFIG_SAFETY | CONFIG_FILE_WINS,
+	  "Files in /workspace and the home directory outlive the container." },
 
 	{ "gateway.terminal_backend", NULL, CONFIG_STR, AT(gateway.terminal_backend),
 	  "", 0, 0, NULL, NULL, CONFIG_SAFETY,

@@ -20,6 +20,7 @@ enum config_type {
 	CONFIG_ENUM,		/* one of `values` */
 	CONFIG_LIST,		/* list of strings, or one string with commas */
 	CONFIG_IDS,		/* the same, of ids or "*" */
+	CONFIG_MAP,		/* NAME: value; becomes a list of NAME=value */
 	CONFIG_PATH,		/* absolute; ~/ is expanded */
 	CONFIG_URL,		/* http:// or https:// */
 };

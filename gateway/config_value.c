@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/json.h"
 #include "base/mem.h"
 
 static void *
@@ -23,7 +24,8 @@ const_slot(const struct config *cfg, const struct config_key *key)
 bool
 config_is_list(const struct config_key *key)
 {
-	return key->type == CONFIG_LIST || key->type == CONFIG_IDS;
+	return key->type == CONFIG_LIST || key->type == CONFIG_IDS ||
+		key->type == CONFIG_MAP;
 }
 
 static void
@@ -46,6 +48,7 @@ config_value_done(struct config *cfg, const struct config_key *key)
 		return;
 	case CONFIG_LIST:
 	case CONFIG_IDS:
+	case CONFIG_MAP:
 		list_free(slot(cfg, key));
 		return;
 	case CONFIG_STR:
@@ -100,6 +103,9 @@ config_value_expected(const struct config_key *key, struct buf *out)
 		return;
 	case CONFIG_IDS:
 		buf_add_str(out, "a list of ids");
+		return;
+	case CONFIG_MAP:
+		buf_add_str(out, "names with values");
 		return;
 	case CONFIG_PATH:
 		buf_add_str(out, "an absolute path");
@@ -312,6 +318,35 @@ set_split(struct config *cfg, const struct config_key *key, const char *text,
 	return r;
 }
 
+/* Lists in variables of Hermes are JSON: ["a", "b"] or {"NAME": "value"}. */
+static int
+set_json(struct config *cfg, const struct config_key *key, const char *text,
+	struct err *err)
+{
+	CLEANUP_JSON struct json *root = json_parse(text, strlen(text), NULL);
+	char **items = NULL;
+	size_t n = 0;
+	int r = root ? 0 : refuse(key, text, err);
+
+	for (const struct json *j = json_first(root); j && !r; j = json_next(j)) {
+		const char *word = json_str(j), *name = json_key(j);
+
+		if (!word || n > CONFIG_LIST_MAX) {
+			r = refuse(key, text, err);
+			break;
+		}
+		items = mem_grow(items, n + 1, sizeof(*items));
+		items[n++] = name ? mem_printf("%s=%s", name, word) : mem_str(word);
+	}
+	if (!r)
+		r = config_value_set_list(cfg, key, (const char *const *)items, n,
+			err);
+	for (size_t i = 0; i < n; i++)
+		mem_free(items[i]);
+	mem_free(items);
+	return r;
+}
+
 int
 config_value_set(struct config *cfg, const struct config_key *key,
 	const char *text, enum config_form form, const char *home,
@@ -344,7 +379,10 @@ config_value_set(struct config *cfg, const struct config_key *key,
 		return 0;
 	case CONFIG_LIST:
 	case CONFIG_IDS:
-		return set_split(cfg, key, text, err);
+	case CONFIG_MAP:
+		return *text == '[' || *text == '{' ?
+			set_json(cfg, key, text, err) :
+			set_split(cfg, key, text, err);
 	case CONFIG_PATH:
 		return set_path(cfg, key, text, home, err);
 	case CONFIG_URL:
@@ -375,7 +413,8 @@ config_value_set_list(struct config *cfg, const struct config_key *key,
 		return err_set(err, ERR_CONFIG, "more than %d entries",
 			CONFIG_LIST_MAX);
 	for (size_t i = 0; i < n; i++)
-		if (key->type == CONFIG_IDS && !id_valid(items[i]))
+		if ((key->type == CONFIG_IDS && !id_valid(items[i])) ||
+		    (key->type == CONFIG_MAP && !strchr(items[i], '=')))
 			return refuse(key, items[i], err);
 	list_free(list);
 	list->items = mem_array(n + 1, sizeof(*list->items));
@@ -423,6 +462,7 @@ config_value_text(const struct config *cfg, const struct config_key *key,
 		return;
 	case CONFIG_LIST:
 	case CONFIG_IDS:
+	case CONFIG_MAP:
 		buf_add_char(out, '[');
 		for (size_t i = 0; i < list->n; i++)
 			buf_printf(out, "%s%s", i ? ", " : "", list->items[i]);

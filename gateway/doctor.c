@@ -238,6 +238,7 @@ try_sandboxes(struct doctor *d, const struct override *where, const char *dir)
 	config_sandbox_init(&own, d->cfg, where, d->ctx->environ);
 	own.opts.state_dir = dir;
 	own.opts.instance_id = "doctor";
+	own.docker.docker.persist_across = own.docker.podman.persist_across = false;
 	own.opts.spool_max = 0;
 	sb = sandboxes_new(d->loop, d->ctx->launcher, NULL, &own.opts, &err);
 	if (!sb) {

@@ -123,13 +123,25 @@ check_image(const struct known_backend *backend, const struct override_word *ima
 
 static const struct override_word no_image = { "", "", NULL, 0 };
 
+/* terminal.<backend>_image; podman is another name for the same. */
+static const struct override_word *
+own_image(const struct override_in *in, const struct known_backend *backend)
+{
+	if (strcmp(backend->name, "native") == 0)
+		return &in->native_image;
+	if (strcmp(backend->name, "docker") == 0 ||
+	    strcmp(backend->name, "podman") == 0)
+		return &in->docker_image;
+	return &no_image;
+}
+
 int
 override_decide(const struct override_in *in, struct override *ret,
 	struct report *rep)
 {
 	const struct known_backend *native = find_known("native");
 	const struct known_backend *console = native, *messaging;
-	const struct override_word *image = &no_image, *console_image = &no_image;
+	const struct override_word *image, *console_image;
 	size_t errors = rep->errors;
 
 	if (*in->terminal_backend.text)
@@ -146,12 +158,9 @@ override_decide(const struct override_in *in, struct override *ret,
 			"operator's own console only; sessions from platforms use native "
 			"(gateway.terminal_backend: local would change that)");
 	}
-	if (console == native)
-		console_image = &in->native_image;
-	if (*in->gateway_image.text)
-		image = &in->gateway_image;
-	else if (messaging == native)
-		image = &in->native_image;
+	console_image = own_image(in, console);
+	image = *in->gateway_image.text ? &in->gateway_image :
+		own_image(in, messaging);
 	check_image(messaging, image, rep);
 	if (console_image != image)
 		check_image(console, console_image, rep);

@@ -196,12 +196,40 @@ timeout_of(const char *text, msec_t *ret_ms)
 	return s > 0 && s <= TIMEOUT_MAX_S ? 0 : -1;
 }
 
+/* Another backend than the configured one: with its own image. */
+static int
+choose_backend(const struct cli_ctx *ctx, const char *backend,
+	struct sandbox_opts *opts)
+{
+	static const char *const names[] = {
+#define BACKEND(name) #name,
+#include "sandbox/list.h"
+#undef BACKEND
+	};
+	const char *near = nearest_name(backend, names, ARRAY_LEN(names));
+	struct buf all CLEANUP_BUF;
+
+	buf_init(&all, 1024);
+	if (near && strcmp(near, backend) == 0) {
+		if (strcmp(backend, opts->console_backend) == 0)
+			opts->image = opts->console_image;
+		else if (strcmp(backend, opts->messaging_backend) != 0)
+			opts->image = config_image(ctx->config, backend);
+		opts->console_backend = backend;
+		return -1;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		buf_printf(&all, "%s%s", i ? ", " : "", names[i]);
+	cli_complain("--backend: \"%s\" is none of %s%s%s", backend, all.data,
+	    near ? "; did you mean " : "", near ? near : "");
+	return CLI_USAGE;
+}
+
 /* -1: go on. */
 static int
 options(struct cli_ctx *ctx, struct exec *e, struct sandbox_opts *opts,
 	struct native_opts *native)
 {
-	static const char *const names[] = { "native", "local" };
 	const char *backend = cli_option(ctx, "backend");
 	const char *timeout = cli_option(ctx, "timeout");
 	const char *network = cli_option(ctx, "network");
@@ -214,17 +242,10 @@ options(struct cli_ctx *ctx, struct exec *e, struct sandbox_opts *opts,
 		e->timeout_ms = opts->timeout_ms;
 	if (network)
 		native->network = network;
-	if (backend) {
-		const char *near = nearest_name(backend, names, ARRAY_LEN(names));
-		bool known = near && strcmp(near, backend) == 0;
-		if (!known) {
-			cli_complain("--backend: \"%s\" is none of native, local%s%s",
-			    backend, near ? "; did you mean " : "",
-			    near ? near : "");
-			return CLI_USAGE;
-		}
-		opts->console_backend = backend;
-	}
+	if (backend && choose_backend(ctx, backend, opts) >= 0)
+		return CLI_USAGE;
+	if (!backend && strcmp(opts->console_backend, opts->messaging_backend) != 0)
+		opts->image = opts->console_image;
 	opts->messaging_backend = opts->console_backend;
 	opts->timeout_max_ms = 0;
 	opts->lifetime_ms = 0;
@@ -305,6 +326,8 @@ sandbox_exec_main(struct cli_ctx *ctx)
 	config_sandbox_init(&s, ctx->config, &where, ctx->environ);
 	s.opts.state_dir = ctx->home.dir;
 	s.opts.instance_id = "exec";
+	/* When it has ended its sandbox is gone. */
+	s.docker.docker.persist_across = s.docker.podman.persist_across = false;
 	code = options(ctx, &e, &s.opts, &s.native);
 	if (code < 0)
 		code = check_session(ctx, &e);

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "sandbox/backend.h"
+#include "sandbox/docker.h"
 #include "sandbox/local.h"
 #include "sandbox/native.h"
 

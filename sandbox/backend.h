@@ -23,7 +23,9 @@ struct proc;		/* one process tree in a box */
 
 enum backend_flags {
 	BACKEND_TREE_KILL = 1,	/* kill reaches setsid + double-forked children */
-	BACKEND_SURVIVES = 2,	/* boxes outlive the gateway: ledger + reaper */
+	/* Boxes outlive the gateway: ledger + reaper. An open ends what an earlier
+	 * box of that id left, or fails. */
+	BACKEND_SURVIVES = 2,
 	BACKEND_PTY = 4,
 	BACKEND_STDIN = 8,	/* separate stdin stream (else heredoc) */
 	BACKEND_REMOTE = 16,	/* another machine */
@@ -32,6 +34,9 @@ enum backend_flags {
 	BACKEND_WORKSPACE = 32,
 };
 
+/* Something takes long in a box that is being opened; for the person. */
+typedef void backend_say_cb(void *arg, const char *box_id, const char *text);
+
 struct backend_env {
 	struct loop *loop;
 	struct launcher *launcher;
@@ -39,6 +44,8 @@ struct backend_env {
 	const char *instance_id;
 	const char *image;	/* NULL: the backend's default */
 	const void *opts;	/* struct native_opts, struct local_opts, ... */
+	backend_say_cb *say;	/* NULL: nobody listens */
+	void *say_arg;
 };
 
 struct box_spec {
@@ -65,6 +72,7 @@ typedef void box_usage_cb(void *arg, const struct box_usage *usage,
  * No event comes before spawn has returned.  If the shell could not be started,
  * exited never comes (started may have): dead's err names the step and cause.
  * Only an err with code ERR_LOST says that something may have run, or survive.
+ * ERR_NOT_FOUND: the box is gone, and nothing ran; another one may do.
  * What the shell leaves behind is killed by the backend itself once the shell
  * has ended, unless keep_children.
  * Output that was still in the pipes when the tree died comes before dead.
@@ -89,6 +97,7 @@ struct spawn_req {
 	bool pty;		/* 0, 1, 2: a terminal (base/pty.h); BACKEND_PTY */
 	bool split;		/* stderr apart */
 	bool keep_children;	/* background: children outlive the shell */
+	uint32_t seconds;	/* a far side ends it then by itself; 0: never */
 	const struct proc_events *events;
 	void *arg;
 };
@@ -128,6 +137,9 @@ struct backend {
 	int (*write)(struct proc *proc, const void *data, size_t len,
 		struct err *err);
 	void (*close_input)(struct proc *proc);
+	/* With BACKEND_SURVIVES: ends what dead processes of ours left there. */
+	struct op *(*reap)(struct backend_inst *inst, backend_probe_cb *cb,
+		void *arg);
 };
 
 /* NULL: no such backend is built in. */

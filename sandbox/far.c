@@ -10,6 +10,7 @@
 #define NOISE_MAX (64 * 1024)	/* before the helper's first word */
 #define GIVEN_MAX (256 * 1024)
 #define OUT_MAX (32u * 1024 * 1024)
+#define FEED_MAX (1024u * 1024)	/* of input not yet taken */
 
 struct far {
 	const struct proc_events *events;
@@ -20,7 +21,7 @@ struct far {
 	size_t out_at;
 	struct buf in;		/* up to one frame; before the magic: noise */
 	struct buf given;
-	bool spoke, started, exited, killed, ended;
+	bool feeds, spoke, started, exited, killed, ended;
 	bool *freed;		/* set when freed inside a callback */
 };
 
@@ -58,7 +59,7 @@ put_request(struct far *f, const struct far_spec *spec)
 
 	buf_init(&start, FAR_FRAME_MAX);
 	far_put_u32(numbers, (req->keep_children ? FAR_KEEP : 0u) |
-	    (req->split ? FAR_SPLIT : 0u) | (req->input ? FAR_STDIN : 0u));
+	    (req->split ? FAR_SPLIT : 0u) | (req->input || req->feed ? FAR_STDIN : 0u));
 	far_put_u32(numbers + 4, spec->seconds);
 	buf_add(&start, numbers, sizeof(numbers));
 	buf_add_str(&start, spec->dir ? spec->dir : "");
@@ -87,6 +88,30 @@ far_writable(struct far *f)
 	buf_done(&f->out);
 	buf_init(&f->out, OUT_MAX);
 	f->out_at = 0;
+}
+
+int
+far_feed(struct far *f, const void *data, size_t len, struct err *err)
+{
+	if (!f->feeds || f->ended || f->exited)
+		return err_set(err, ERR_UNAVAILABLE, "the process takes no input "
+		    "any more");
+	if (f->out.len - f->out_at + len > FEED_MAX)
+		return err_set(err, ERR_LIMIT, "the process has not read its "
+		    "earlier input yet");
+	put_text(f, FAR_INPUT, data, len);
+	far_writable(f);
+	return 0;
+}
+
+void
+far_feed_end(struct far *f)
+{
+	if (!f->feeds || f->ended)
+		return;
+	f->feeds = false;
+	put_frame(f, FAR_INPUT_END, "", 0);
+	far_writable(f);
 }
 
 void
@@ -265,7 +290,7 @@ far_lost(struct far *f, const char *why)
 		buf_init(&said, 4096);
 		utf8_for_terminal(&said, f->in.data,
 		    f->in.len < 300 ? f->in.len : 300, true);
-		err_set(&err, ERR_UNAVAILABLE, "the helper could not be run%s%s%s%s",
+		err_set(&err, ERR_IO, "the helper could not be run%s%s%s%s",
 		    why ? ": " : "", why ? why : "", said.len ? ": " : "",
 		    said.data);
 	}
@@ -278,12 +303,6 @@ far_started(const struct far *f)
 	return f->started;
 }
 
-bool
-far_exited(const struct far *f)
-{
-	return f->exited;
-}
-
 struct far *
 far_new(const struct far_spec *spec)
 {
@@ -293,6 +312,7 @@ far_new(const struct far_spec *spec)
 	f->events_arg = spec->req->arg;
 	f->io = spec->io;
 	f->arg = spec->arg;
+	f->feeds = spec->req->feed;
 	buf_init(&f->out, OUT_MAX);
 	buf_init(&f->in, NOISE_MAX + 4 * FAR_FRAME_MAX);
 	buf_init(&f->given, GIVEN_MAX);

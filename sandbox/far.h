@@ -48,9 +48,13 @@ void far_writable(struct far *far);
 void far_input(struct far *far, const char *data, size_t len);
 /* The stream has ended; why: what the transport knows, or NULL. */
 void far_lost(struct far *far, const char *why);
+/* More input for a command spawned with feed, all or nothing: -1 with the reason
+ * if it takes none or too much waits already. */
+int far_feed(struct far *far, const void *data, size_t len, struct err *err);
+void far_feed_end(struct far *far);
 /* Asks for the end of the tree over the stream. */
 void far_kill(struct far *far);
+/* Something may have run. */
 bool far_started(const struct far *far);
-bool far_exited(const struct far *far);
 
 #endif

@@ -1,3 +1,5 @@
 /* Every backend that is built in: one line each, the only list. */
 BACKEND(native)
 BACKEND(local)
+BACKEND(docker)
+BACKEND(podman)

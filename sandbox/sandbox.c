@@ -35,6 +35,7 @@ copy_options(struct sandboxes *sb, const struct sandbox_opts *opts)
 	o->messaging_backend = sb->messaging_backend = mem_str(opts->messaging_backend);
 	o->console_backend = sb->console_backend = mem_str(opts->console_backend);
 	o->image = sb->image = mem_str(opts->image);
+	o->console_image = sb->console_image = mem_str(opts->console_image);
 	o->state_dir = sb->state_dir = mem_str(opts->state_dir);
 	o->instance_id = sb->instance_id = mem_str(opts->instance_id);
 	o->timezone = sb->timezone = mem_str(opts->timezone);
@@ -64,7 +65,7 @@ start_slots(struct sandboxes *sb, struct err *err)
 		    o->messaging_backend);
 	if (strcmp(o->console_backend, o->messaging_backend) == 0)
 		return 0;
-	slot_start(&sb->slots[1], sb, o->console_backend, NULL);
+	slot_start(&sb->slots[1], sb, o->console_backend, o->console_image);
 	if (!sb->slots[1].backend)
 		return err_set(err, ERR_CONFIG, "backend \"%s\" is not built in",
 		    o->console_backend);
@@ -130,6 +131,7 @@ sandboxes_free(struct sandboxes **sbp)
 	mem_free(sb->messaging_backend);
 	mem_free(sb->console_backend);
 	mem_free(sb->image);
+	mem_free(sb->console_image);
 	mem_free(sb->state_dir);
 	mem_free(sb->instance_id);
 	mem_free(sb->timezone);

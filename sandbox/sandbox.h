@@ -70,6 +70,7 @@ struct sandbox_opts {
 	const char *messaging_backend;	/* resolved names, see gateway/override.c */
 	const char *console_backend;
 	const char *image;		/* of the messaging backend; NULL default */
+	const char *console_image;	/* of the console's, if that is another */
 	const char *state_dir;		/* workspaces live below it */
 	const char *instance_id;
 	msec_t lifetime_ms;		/* idle tear-down; 0 never */
@@ -84,6 +85,7 @@ struct sandbox_opts {
 	const char *const *env_refuse;	/* names of credentials, NULL-terminated */
 	const struct native_opts *native;
 	const struct local_opts *local;
+	const struct docker_opts *docker, *podman;
 };
 
 struct sandboxes *sandboxes_new(struct loop *loop, struct launcher *launcher,

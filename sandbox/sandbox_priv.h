@@ -180,6 +180,7 @@ struct sandboxes {
 	struct map ledger_ids;		/* rows of this process */
 	struct sandbox_opts opts;	/* strings are those below */
 	char *messaging_backend, *console_backend, *image, *state_dir;
+	char *console_image;
 	char *instance_id, *timezone;
 	char *spool_dir;
 	struct slot slots[2];		/* by enum sandbox_owner */

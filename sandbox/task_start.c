@@ -10,6 +10,7 @@
 #define SCRIPT_MAX (8 * 1024 * 1024)
 #define INPUT_MAX (16 * 1024 * 1024)
 #define NOTE_MAX 4096
+#define FAR_GRACE_S 60		/* rules 3.2 */
 
 static bool
 wrap(const struct task *task, struct buf *script)
@@ -71,6 +72,8 @@ task_spawn(struct task *task)
 		.pty = task->pty,
 		.feed = task->background && !task->input &&
 		    cell->slot->backend->write,
+		.seconds = task->background ? 0 :
+		    (uint32_t)(task->timeout_ms / 1000) + FAR_GRACE_S,
 	};
 	task->tree = tree_spawn(cell, &req, &task_events, task, &err);
 	vars_env_free(&env);

@@ -362,7 +362,9 @@ a_file_of_hermes_is_accepted(void **state)
 {
 	(void)state;
 	load("_config_version: 33\nmodel: gpt-x\nterminal:\n  backend: native\n"
-		"  docker_image: a:b\n  docker_volumes: ['/a:/b']\n"
+		"  docker_image: a:b\n  docker_volumes: ['/a:/b', 'c:/d:ro']\n"
+		"  docker_env: {A: one, B: 'two words'}\n  container_cpu: 1.5\n"
+		"  docker_network: false\n  modal_image: x\n"
 		"compression: {enabled: true}\napprovals: {mode: off, cron_mode: deny}\n"
 		"display: {language: en, busy_input_mode: queue}\n"
 		"discord: {require_mention: true}\nlogging: {level: WARNING}\n"
@@ -373,7 +375,12 @@ a_file_of_hermes_is_accepted(void **state)
 	assert_string_equal(cfg->approvals.mode, "off");
 	assert_string_equal(cfg->logging.level, "warn");
 	assert_string_equal(cfg->display.busy_input_mode, "queue");
-	assert_true(said(REPORT_NOTE, 5, "docker_image"));
+	assert_string_equal(cfg->docker.image, "a:b");
+	assert_string_equal(cfg->docker.volumes.items[1], "c:/d:ro");
+	assert_string_equal(cfg->docker.env.items[1], "B=two words");
+	assert_string_equal(cfg->docker.network, "false");
+	assert_string_equal(cfg->docker.cpu, "1.5");
+	assert_true(said(REPORT_NOTE, 10, "modal_image"));
 	load("approvals: {mode: false}\n", NULL, no_env);
 	assert_string_equal(cfg->approvals.mode, "off");
 }

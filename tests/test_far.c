@@ -549,7 +549,7 @@ without_a_helper_its_words_are_the_reason(void **state)
 	alone(&s);
 	far_input(s.far, said, sizeof(said) - 1);
 	far_lost(s.far, "exit code 127");
-	assert_int_equal(s.code, ERR_UNAVAILABLE);
+	assert_int_equal(s.code, ERR_IO);
 	assert_non_null(strstr(s.error, "exit code 127: OCI runtime exec failed"));
 	assert_null(strchr(s.error, 0x1b));
 	alone_done(&s);

@@ -39,6 +39,7 @@ decide(const char *gateway, const char *terminal, const char *image,
 		gateway_life,
 		{ terminal, "terminal.backend", "c.yaml", 4 },
 		{ native_image, "terminal.native_image", "c.yaml", 5 },
+		{ "own:1", "terminal.docker_image", "c.yaml", 6 },
 		terminal_life,
 	};
 
@@ -61,27 +62,27 @@ table[] = {
 	{ "", "", "native", "native" },
 	{ "", "native", "native", "native" },
 	{ "", "local", "native", "local" },
-	{ "", "docker", NULL, NULL },
+	{ "", "modal", NULL, NULL },
 	{ "", "bogus", NULL, NULL },
 	{ "native", "", "native", "native" },
 	{ "native", "native", "native", "native" },
 	{ "native", "local", "native", "local" },
-	{ "native", "docker", NULL, NULL },
+	{ "native", "modal", NULL, NULL },
 	{ "native", "bogus", NULL, NULL },
 	{ "local", "", "local", "native" },
 	{ "local", "native", "local", "native" },
 	{ "local", "local", "local", "local" },
-	{ "local", "docker", NULL, NULL },
+	{ "local", "modal", NULL, NULL },
 	{ "local", "bogus", NULL, NULL },
-	{ "docker", "", NULL, NULL },
-	{ "docker", "native", NULL, NULL },
-	{ "docker", "local", NULL, NULL },
-	{ "docker", "docker", NULL, NULL },
-	{ "docker", "bogus", NULL, NULL },
+	{ "modal", "", NULL, NULL },
+	{ "modal", "native", NULL, NULL },
+	{ "modal", "local", NULL, NULL },
+	{ "modal", "modal", NULL, NULL },
+	{ "modal", "bogus", NULL, NULL },
 	{ "bogus", "", NULL, NULL },
 	{ "bogus", "native", NULL, NULL },
 	{ "bogus", "local", NULL, NULL },
-	{ "bogus", "docker", NULL, NULL },
+	{ "bogus", "modal", NULL, NULL },
 	{ "bogus", "bogus", NULL, NULL },
 };
 
@@ -156,7 +157,7 @@ a_typo_names_the_valid_values_and_the_nearest(void **state)
 
 		assert_int_equal(decide(rows[i].word, "", "", "", -1, 300), -1);
 		assert_true(said(REPORT_ERROR, near));
-		assert_true(said(REPORT_ERROR, "valid: native, local"));
+		assert_true(said(REPORT_ERROR, "valid: native, local, docker"));
 		assert_int_equal(rep.items[0].line, 2);
 	}
 }
@@ -164,8 +165,7 @@ a_typo_names_the_valid_values_and_the_nearest(void **state)
 static void
 a_known_backend_that_is_not_built_says_so(void **state)
 {
-	static const char *const names[] = { "docker", "podman", "ssh",
-		"singularity", "modal", "daytona", "tenki", "e2b", "sprites" };
+	static const char *const names[] = { "modal", "daytona", "tenki", "e2b", "sprites" };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
@@ -173,6 +173,23 @@ a_known_backend_that_is_not_built_says_so(void **state)
 		assert_true(said(REPORT_ERROR, "is not part of this version"));
 		assert_false(said(REPORT_ERROR, "did you mean"));
 	}
+}
+
+/* The gateway's image is for the gateway's backend only. */
+static void
+each_backend_has_its_own_image(void **state)
+{
+	(void)state;
+	assert_int_equal(decide("docker", "native", "", "/n", -1, 300), 0);
+	assert_string_equal(got.backend, "docker");
+	assert_string_equal(got.image, "own:1");
+	assert_string_equal(got.console_image, "/n");
+	assert_int_equal(decide("podman", "docker", "given:2", "", -1, 300), 0);
+	assert_string_equal(got.image, "given:2");
+	assert_string_equal(got.console_image, "own:1");
+	assert_int_equal(decide("native", "docker", "", "", -1, 300), 0);
+	assert_string_equal(got.image, "");
+	assert_false(got.host_commands);
 }
 
 static void
@@ -244,6 +261,7 @@ main(void)
 		T(every_combination_gives_what_the_rule_says),
 		T(a_typo_names_the_valid_values_and_the_nearest),
 		T(a_known_backend_that_is_not_built_says_so),
+		T(each_backend_has_its_own_image),
 		T(a_registry_name_with_native_comes_with_the_cure),
 		T(the_line_says_what_was_applied),
 		T(the_environment_moves_no_session_to_the_host),

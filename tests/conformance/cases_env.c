@@ -293,6 +293,8 @@ input_arrives_whole(void **state)
 	memset(input, 'i', n);
 	cf_begin(&r, &key_a, &cmd);
 	cf_wait(&r);
+	if (r.error)
+		fail_msg("%s", r.error);
 	assert_string_equal(r.output, "3145728\n");
 	cf_done(&r);
 	mem_free(input);

@@ -14,6 +14,7 @@
 
 #include "base/ids.h"
 #include "base/mem.h"
+#include "sandbox/docker.h"
 #include "sandbox/local.h"
 #include "sandbox/native.h"
 
@@ -27,6 +28,11 @@ static const char *const gateway_env[] = { "PASSED_ON=yes it was",
 	"TZ=Europe/Berlin", "PATH=/nowhere", NULL };
 static struct local_opts local = { 0 };
 static struct native_opts native = { 0 };
+/* The engine is given by tests/engines/run: its address, and an image. */
+static const char *engine_hosts[2];
+static struct docker_opts docker = { .hosts = engine_hosts, .network = "false",
+	.persistent = true, .reap = true, .memory = 1u << 30, .cpu_milli = 2000,
+	.environ = gateway_env };
 
 static void
 on_alarm(void *arg, const char *key, const char *text)
@@ -97,12 +103,19 @@ cf_start(const char *backend)
 	} else {
 		local.cwd = cf.dir;
 	}
+	engine_hosts[0] = getenv("GATEHOUSE_TEST_ENGINE");
+	docker.helper = getenv("GATEHOUSE_HELPER");
+	if (!engine_hosts[0])
+		engine_hosts[0] = "unix:///nonexistent";
 	cf.opts = (struct sandbox_opts){
 		.messaging_backend = backend, .console_backend = backend,
 		.state_dir = cf.dir, .instance_id = "conformance",
 		.timeout_ms = 20000, .output_max = 20000, .spool_max = 200000,
 		.env_passthrough = passed, .environ = gateway_env,
 		.local = &local, .native = &native,
+		.docker = &docker, .podman = &docker,
+		.image = strcmp(backend, "docker") == 0 ||
+		    strcmp(backend, "podman") == 0 ? "gatehouse-test:bash" : NULL,
 	};
 	cf_restart();
 }
