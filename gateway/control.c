@@ -280,6 +280,16 @@ act_command(const struct control_env *env, const struct control *c)
 		return gate_yolo(env->gate, c->session_key, &c->origin);
 	case COMMAND_APPROVALS:
 		return act_approvals(env, c);
+	case COMMAND_SESSIONS:
+	case COMMAND_RESUME:
+	case COMMAND_TITLE:
+	case COMMAND_UNDO:
+	case COMMAND_RETRY:
+	case COMMAND_MODEL:
+		return talk_act(env->talks, c->command, c->args, c->session_key,
+		    &c->origin);
+	case COMMAND_RESTART:
+		return restart_request(env->restart, &c->origin);
 	case COMMAND_VERSION:
 		return mem_printf("gatehouse %s", version_text());
 	case COMMAND_WHOAMI:
@@ -342,6 +352,8 @@ control_act(const struct control_env *env, const struct control *c,
 	    act_press(env, c) : act_command(env, c);
 
 	*ret_press = NULL;
+	if (!text)		/* it answers later */
+		return;
 	if (c->press_id)
 		*ret_press = STEAL(text);
 	else if (text[0])

@@ -11,8 +11,10 @@
 #include "gateway/command.h"
 #include "gateway/delivery.h"
 #include "gateway/gate/gate.h"
+#include "gateway/restart.h"
 #include "gateway/route.h"
 #include "gateway/session.h"
+#include "gateway/talk.h"
 #include "platforms/platform.h"
 
 struct control_env {
@@ -22,6 +24,8 @@ struct control_env {
 	struct gate *gate;
 	struct delivery *delivery;
 	const struct auth *auth;
+	struct talks *talks;
+	struct restart *restart;
 };
 
 /* One control input, kept over the commit. */

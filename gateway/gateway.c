@@ -105,9 +105,14 @@ make_parts(struct gateway *gw)
 	gw->sessions = sessions_new(&senv);
 	sandboxes_on_alarm(o->sandboxes, on_sandbox_alarm, gw);
 	sandboxes_on_process(o->sandboxes, on_process, gw);
+	gw->talks = talks_new(o->loop, o->store, gw->sessions, gw->delivery);
+	struct restart_env renv = { o->loop, o->store, gw->delivery,
+		o->approvers, o->arg, o->on_restart };
+
+	gw->restart = restart_new(&renv);
 	struct intake_env ienv = {
 		.control = { o->loop, o->store, gw->sessions, gw->gate,
-		    gw->delivery, &gw->auth },
+		    gw->delivery, &gw->auth, gw->talks, gw->restart },
 		.route = o->route, .auth = &gw->auth,
 		.arg = gw, .instance = gateway_instance,
 		.migrated = gateway_migrated,
@@ -170,6 +175,7 @@ on_reports_done(void *arg)
 	for (size_t i = 0; i < gw->nserved; i++)
 		start_platform(&gw->served[i]);
 	delivery_kick_all(gw->delivery);
+	restart_look(gw->restart);
 	if (gw->opts.on_up)
 		gw->opts.on_up(gw->opts.arg);
 }

@@ -59,6 +59,8 @@ struct gateway_opts {
 	void *arg;
 	/* Every platform failed for good: nothing is left to serve. */
 	void (*on_dead)(void *arg, const char *why);
+	/* A person asked for a restart; NULL: nobody would start us again. */
+	void (*on_restart)(void *arg);
 	/* Recovered, and every platform was told to start. */
 	void (*on_up)(void *arg);
 	/* For a console; each may be NULL. */

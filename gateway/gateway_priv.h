@@ -31,6 +31,8 @@ struct gateway {
 	struct prompts *prompts;
 	struct sessions *sessions;
 	struct notices *notices;
+	struct talks *talks;
+	struct restart *restart;
 	struct intake *intake;
 	struct platform_host host;
 	struct served *served;

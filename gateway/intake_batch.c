@@ -193,7 +193,9 @@ batch_add(struct batch *b, const struct msg *msg)
 static bool
 is_barrier_control(const struct control *c)
 {
-	return c && (c->command == COMMAND_NEW || c->command == COMMAND_STOP);
+	return c && (c->command == COMMAND_NEW || c->command == COMMAND_STOP ||
+	    c->command == COMMAND_RESUME || c->command == COMMAND_UNDO ||
+	    c->command == COMMAND_RETRY || c->command == COMMAND_MODEL);
 }
 
 /* Words that follow a control of their session which acts after the commit? */

@@ -63,6 +63,12 @@ on_sigusr1(void *arg)
 }
 
 static void
+on_restart(void *arg)
+{
+	serve_stop(arg, CLI_TEMPFAIL);
+}
+
+static void
 on_dead(void *arg, const char *why)
 {
 	struct serve *sv = arg;
@@ -100,6 +106,7 @@ on_ready(void *arg)
 	hub_gateway_opts(&sv->hub, &opts);
 	opts.arg = sv;
 	opts.on_dead = on_dead;
+	opts.on_restart = on_restart;
 	sv->starting = false;
 	sv->parts.gateway = gateway_start(&opts);
 	sv->hub.gateway = sv->parts.gateway;

@@ -49,6 +49,7 @@ session_free(struct session *s)
 	if (s->has_next)
 		origin_done(&s->next);
 	mem_free(s->key);
+	mem_free(s->model);
 	mem_free(s->scope);
 	mem_free(s->system);
 	seen_free(&s->seen);
@@ -232,6 +233,8 @@ session_run(struct session *s, const struct run_claim *claim, msec_t hold_ms)
 
 	REQUIRE(!s->run);
 	s->generation = claim->generation;
+	mem_free(s->model);
+	s->model = mem_str(claim->model);
 	if (mem_copy_str(s->session_id, sizeof(s->session_id),
 	    claim->session_id) < 0)
 		log_warn("session", NULL, "session=%s has an overlong id", s->key);
@@ -266,6 +269,7 @@ session_run(struct session *s, const struct run_claim *claim, msec_t hold_ms)
 		.hold_ms = hold_ms,
 		.max_turns = env->max_turns,
 		.max_tokens = env->max_tokens,
+		.model = s->model,
 	};
 
 	s->woken += s->wake_depth > 0;

@@ -88,6 +88,15 @@ char *session_stop(struct sessions *s, const char *key,
 /* wipe: the workspace is deleted, too. */
 char *session_reset(struct sessions *s, const char *key,
 	const struct origin *from, bool wipe);
+/* What is under way ends, as by a stop; the caller tells the store. */
+void session_interrupt(struct sessions *s, const char *key);
+/* Words wait for a run of this session. */
+void session_again(struct sessions *s, const char *key,
+	const struct origin *origin);
+/* The store was told: as /model shows it from now on. */
+void session_model_set(struct sessions *s, const char *key, const char *model);
+/* Which model it uses; sentence, caller frees. */
+char *session_model(struct sessions *s, const char *key);
 char *session_status(struct sessions *s, const char *key,
 	const struct origin *from);
 

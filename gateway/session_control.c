@@ -95,6 +95,7 @@ session_reset(struct sessions *all, const char *key, const struct origin *from,
 		    "is being saved", key);
 	s->queued = false;
 	s->cancelled = 0;
+	mem_free(STEAL(s->model));
 	store_reset(all->env.store, s->key, loop_wall(all->env.loop), NULL,
 	    NULL);
 	notices_forget(all->env.notices, s->key);
@@ -102,6 +103,56 @@ session_reset(struct sessions *all, const char *key, const struct origin *from,
 	gate_forget_grants(all->env.gate, s->key);
 	session_settle(s);
 	return say;
+}
+
+void
+session_interrupt(struct sessions *all, const char *key)
+{
+	struct session *s = session_get(all, key);
+
+	op_cancel(&s->claiming);
+	if (!session_cancel_run(s, RUN_STOP_PERSON))
+		log_debug("session", NULL, "session=%s interrupted while its "
+		    "answer is being saved", s->key);
+	s->queued = false;
+	s->cancelled = 0;
+	session_settle(s);
+}
+
+void
+session_again(struct sessions *all, const char *key, const struct origin *origin)
+{
+	struct session *s = session_get(all, key);
+
+	if (!s->run)
+		session_know(s, origin);
+	s->queued = true;
+	session_settle(s);
+}
+
+void
+session_model_set(struct sessions *all, const char *key, const char *model)
+{
+	struct session *s = session_get(all, key);
+
+	mem_free(s->model);
+	s->model = mem_str(model);
+	session_settle(s);
+}
+
+char *
+session_model(struct sessions *all, const char *key)
+{
+	const struct session *s = map_get(&all->map, sessions_key(all, key));
+
+	if (s && s->model && s->model[0])
+		return mem_printf("This conversation uses %s; the configured "
+		    "model is %s. /model NAME chooses another of the same "
+		    "server, /model default goes back.", s->model,
+		    all->env.model->label);
+	return mem_printf("The configured model is %s. /model NAME chooses "
+	    "another of the same server for this conversation.",
+	    all->env.model->label);
 }
 
 char *

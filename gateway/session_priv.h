@@ -19,6 +19,7 @@ struct session {
 	char *scope;
 	struct seen *seen;
 	char *system;			/* system prompt, stable for the run */
+	char *model;			/* chosen by a person; "": none */
 	char session_id[64];
 	uint64_t generation;
 	struct run *run;

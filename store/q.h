@@ -18,6 +18,7 @@ int q_chat_now(const struct q *q, struct job *job, int64_t source,
 struct q_session {
 	int64_t id, conversation, generation;
 	const char *session_id;
+	const char *model;	/* "" if none was chosen */
 };
 struct q_session_new {
 	const char *key, *chat_id, *origin;
@@ -48,6 +49,9 @@ int q_run_newest(const struct q *q, const struct q_session *s,
 	struct q_run *ret, struct err *err);
 int q_run_end(const struct q *q, int64_t run, const char *state,
 	const char *outcome, msec_t now, struct err *err);
+/* As store_stop. */
+int q_session_stop(const struct q *q, struct job *job,
+	const struct q_session *s, msec_t now, struct err *err);
 /* As store_reset. */
 int q_session_reset(const struct q *q, struct job *job, int64_t session,
 	msec_t now, struct err *err);

@@ -134,6 +134,7 @@ q_claim(const struct q *q, struct job *job, const struct q_session *s,
 		return -1;
 	ret->claimed = true;
 	ret->session_id = s->session_id;
+	ret->model = s->model;
 	ret->generation = (uint64_t)s->generation + 1;
 	ret->first = s->generation == 0;
 	return 0;
@@ -156,7 +157,8 @@ claim_run(struct job *job, const struct q *q, struct err *err)
 	int64_t any;
 	int rc = q_session_find(q, job, c->key, &s, err);
 
-	*claim = (struct run_claim){ .session_key = c->key, .session_id = "" };
+	*claim = (struct run_claim){ .session_key = c->key, .session_id = "",
+		.model = "" };
 	job->accept = (struct accept_result){ .claims = claim };
 	if (rc == 1)
 		rc = db_int(q->db, err, &any, "SELECT 1 WHERE EXISTS(SELECT 1"

@@ -133,7 +133,7 @@ claim_accept(struct accept_job *a, const struct q *q, size_t i, struct err *err)
 	const struct claimant *who = &a->claimants[i];
 
 	a->claimed[i] = (struct run_claim){
-		.session_key = c->session_key, .session_id = "",
+		.session_key = c->session_key, .session_id = "", .model = "",
 		.set_size = who->fresh,
 	};
 	if (!who->fresh)

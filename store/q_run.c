@@ -198,8 +198,8 @@ store_finish(struct store *store, const struct finish_req *req,
 /* ---- stop and reset ------------------------------------------------------ */
 
 /* Words that only waited are kept in the history, as those of the run are. */
-static int
-session_stop(const struct q *q, struct job *job, const struct q_session *s,
+int
+q_session_stop(const struct q *q, struct job *job, const struct q_session *s,
 	msec_t now, struct err *err)
 {
 	struct q_run run;
@@ -236,17 +236,20 @@ stop_run(struct job *job, const struct q *q, struct err *err)
 	struct q_session s;
 	int rc = q_session_find(q, job, st->key, &s, err);
 
-	return rc == 1 ? session_stop(q, job, &s, st->now, err) : rc;
+	return rc == 1 ? q_session_stop(q, job, &s, st->now, err) : rc;
 }
 
 static int
 session_reset(const struct q *q, struct job *job, struct q_session *s,
 	msec_t now, struct err *err)
 {
-	if (session_stop(q, job, s, now, err) == -1 ||
+	if (q_session_stop(q, job, s, now, err) == -1 ||
 	    db_run(q->db, err, "UPDATE conversation SET ended_at = ?,"
 	    " end_reason = 'reset' WHERE id = ?",
 	    DB_I(now), DB_I(s->conversation)) == -1)
+		return -1;
+	if (db_run(q->db, err, "UPDATE session SET model = NULL WHERE id = ?",
+	    DB_I(s->id)) == -1)
 		return -1;
 	return q_conversation_start(q, job, s->id, now, s, err);
 }

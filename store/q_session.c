@@ -10,8 +10,8 @@
 #include "base/ids.h"
 #include "base/mem.h"
 
-#define SESSION_COLS "SELECT s.id, s.conversation, s.generation, c.session_id" \
-	" FROM session s JOIN conversation c ON c.id = s.conversation"
+#define SESSION_COLS "SELECT s.id, s.conversation, s.generation, c.session_id," \
+	" coalesce(s.model, '') FROM session s JOIN conversation c ON c.id = s.conversation"
 
 static int
 session_read(struct db_rows *rows, struct job *job, struct q_session *ret,
@@ -26,6 +26,7 @@ session_read(struct db_rows *rows, struct job *job, struct q_session *ret,
 		.conversation = db_col_int(rows, 1),
 		.generation = db_col_int(rows, 2),
 		.session_id = job_keep(job, db_col_text(rows, 3)),
+		.model = job_keep(job, db_col_text(rows, 4)),
 	};
 	db_end(rows);
 	return 1;
@@ -74,6 +75,7 @@ q_conversation_start(const struct q *q, struct job *job, int64_t session,
 	    DB_S(id), DB_I(session), DB_I(now)) == -1)
 		return -1;
 	ret->id = session;
+	ret->model = "";
 	ret->conversation = db_last_id(q->db);
 	ret->session_id = job_keep(job, id);
 	return db_run(q->db, err, "UPDATE session SET conversation = ?,"

@@ -130,7 +130,13 @@ static const char version_2[] =
 "CREATE INDEX outbox_shown ON outbox(source, chat_id, thread_id)"
 " WHERE state = 'shown';";
 
-static const char *const migrations[SCHEMA_VERSION] = { version_1, version_2 };
+/* session.model: a person's choice for this session. */
+static const char version_3[] =
+"ALTER TABLE session ADD COLUMN model TEXT;";
+
+static const char *const migrations[SCHEMA_VERSION] = {
+	version_1, version_2, version_3,
+};
 
 static int
 schema_version(struct db *db, int64_t *ret, struct err *err)

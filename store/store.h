@@ -97,6 +97,7 @@ struct run_claim {
 				 * not claimed: above 0 if something new waits */
 	unsigned withdrawn;	/* waiting chunks of the old answer taken back (1.5) */
 	bool first;		/* a new session */
+	const char *model;	/* chosen for this session; "": none */
 };
 
 struct accept_result {
@@ -206,6 +207,31 @@ struct op *store_stop(struct store *store, const char *session_key,
 /* /new: as stop, then a new session id under the same key. res {session_id} */
 struct op *store_reset(struct store *store, const char *session_key,
 	msec_t now_wall, store_json_cb *cb, void *arg);
+
+/* ---- one session's conversations, for its person (no other is reached) ----- */
+
+/* Newest first: [{session_id, title, messages, updated_at, current}]. */
+struct op *store_session_list(struct store *store, const char *session_key,
+	size_t max, store_json_cb *cb, void *arg);
+/*
+ * As stop, then goes back to another conversation: a number of that list, an
+ * id, the beginning of one, or a title.  res: its row, as in the list.
+ */
+struct op *store_switch(struct store *store, const char *session_key,
+	const char *ref, msec_t now_wall, store_json_cb *cb, void *arg);
+/* title "": none. ERR_EXISTS: another conversation has it. */
+struct op *store_title(struct store *store, const char *session_key,
+	const char *title, store_cb *cb, void *arg);
+/*
+ * As stop, then hides the last exchanges (the rows stay).  res {turns: how many
+ * there were, text: the words of the earliest one}.  again: these words wait
+ * for a run (store_claim) as if they had just come.
+ */
+struct op *store_rewind(struct store *store, const char *session_key,
+	unsigned turns, bool again, msec_t now_wall, store_json_cb *cb, void *arg);
+/* A model's name for this session's runs, "": the configured one; no secrets. */
+struct op *store_model_set(struct store *store, const char *session_key,
+	const char *model, store_cb *cb, void *arg);
 
 /* ---- outbox: owned by delivery -------------------------------------------- */
 

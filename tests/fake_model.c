@@ -22,6 +22,7 @@ struct fake_model {
 	size_t ncalls, live, live_max, serial;
 	fake_model_think *think;
 	void *think_arg;
+	char asked[64];
 };
 
 struct call {
@@ -137,6 +138,8 @@ fake_call(struct model *model, const struct model_req *req, model_done_cb *done,
 		    __LINE__);
 	}
 	REQUIRE(fm->ncalls < REQUESTS_MAX);
+	REQUIRE(mem_copy_str(fm->asked, sizeof(fm->asked), req->model ?
+	    req->model : "") == 0);
 	fm->requests[fm->ncalls++] = json_clone(req->messages);
 	if (++fm->live > fm->live_max)
 		fm->live_max = fm->live;
@@ -200,6 +203,12 @@ fake_model_on_request(struct fake_model *fm, fake_model_think *think, void *arg)
 {
 	fm->think = think;
 	fm->think_arg = arg;
+}
+
+const char *
+fake_model_asked(const struct fake_model *fm)
+{
+	return fm->asked;
 }
 
 size_t

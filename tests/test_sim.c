@@ -339,14 +339,17 @@ static void
 say_control(struct sim *s, const char *user, const char *chat)
 {
 	static const char *const texts[] = { "/stop", "/new", "/status", "/help",
-		"yes", "no", "/approve", "/deny", "/nonsense" };
+		"yes", "no", "/approve", "/deny", "/nonsense", "/retry", "/undo", "/resume 2",
+		"/sessions", "/model other", "/model default", "/title one" };
 	const char *text = texts[below(s, ARRAY_LEN(texts))];
 	struct event *e = event_new(s, MSG_TEXT, user, chat);
 
 	if (!e)
 		return;
 	REQUIRE(mem_copy_str(e->text, sizeof(e->text), text) == 0);
-	if (strcmp(text, "/stop") != 0 && strcmp(text, "/new") != 0)
+	if (strcmp(text, "/stop") != 0 && strcmp(text, "/new") != 0 &&
+	    strcmp(text, "/retry") != 0 && strcmp(text, "/undo") != 0 &&
+	    strcmp(text, "/resume 2") != 0)
 		return;
 	for (size_t i = 0; i < s->nwords; i++)
 		if (same_session(&s->words[i], user, chat))

@@ -40,6 +40,7 @@ struct completion {
 	struct op op;
 	struct openai *openai;
 	char *messages;		/* JSON text */
+	char *model;		/* NULL: the configured one */
 	struct json *tools;	/* NULL: none */
 	int64_t max_tokens;
 	model_text_cb *on_text;
@@ -78,7 +79,7 @@ static void
 build_body(struct completion *c, struct buf *out)
 {
 	const struct openai *o = c->openai;
-	CLEANUP_JSON struct json *name = json_string(o->name);
+	CLEANUP_JSON struct json *name = json_string(c->model ? c->model : o->name);
 
 	buf_add_str(out, "{\"model\":");
 	add_json(out, name);
@@ -150,6 +151,7 @@ completion_free(struct completion *c)
 {
 	completion_release(c);
 	mem_free(c->messages);
+	mem_free(c->model);
 	json_free(&c->tools);
 	mem_free(c);
 }
@@ -369,6 +371,8 @@ openai_call(struct model *model, const struct model_req *req,
 	c->messages = json_text(req->messages);
 	c->tools = json_len(req->tools) > 0 ? json_clone(req->tools) : NULL;
 	c->max_tokens = req->max_tokens;
+	if (req->model && req->model[0])
+		c->model = mem_str(req->model);
 	c->on_text = req->on_text;
 	c->done = done;
 	c->arg = arg;

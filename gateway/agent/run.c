@@ -66,6 +66,7 @@ run_free(struct run *run)
 {
 	op_cancel(&run->waiting);
 	loop_cancel(&run->timer);
+	mem_free(run->model_name);
 	json_free(&run->entries);
 	json_free(&run->calls);
 	buf_done(&run->partial);
@@ -96,6 +97,7 @@ run_start(const struct tool_env *env, struct model *model,
 	run->model = model;
 	run->opts = *opts;
 	run->host = *host;
+	run->opts.model = run->model_name = mem_str(opts->model);
 	if (run->opts.max_turns == 0)
 		run->opts.max_turns = MAX_TURNS;
 	buf_init(&run->partial, PARTIAL_MAX);
@@ -156,6 +158,7 @@ run_think(struct run *run)
 		.messages = messages,
 		.tools = tools,
 		.max_tokens = run->opts.max_tokens,
+		.model = run->opts.model,
 		.on_text = on_text,
 	};
 

@@ -53,6 +53,8 @@ struct run_host {
 
 struct run_opts {
 	const char *system;		/* system prompt; kept by the caller */
+	const char *model;		/* instead of the configured one; "", NULL:
+					 * that; copied */
 	msec_t hold_ms;			/* wait before thinking (rules 1.9) */
 	unsigned max_turns;		/* model calls; 0: 90 */
 	size_t history_messages, history_bytes;	/* 0: defaults of history.h */

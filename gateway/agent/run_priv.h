@@ -15,6 +15,7 @@ struct run {
 	struct tool_env env;
 	struct model *model;
 	struct run_opts opts;
+	char *model_name;		/* opts.model */
 	struct run_host host;
 	struct log_ctx log;
 	enum run_step step;
