@@ -89,6 +89,7 @@ config_sandbox_init(struct config_sandbox *s, const struct config *cfg,
 		.timeout_max_ms = cfg->terminal.timeout_max,
 		.output_max = (size_t)cfg->tool_output.max_bytes,
 		.spool_max = SPOOL_MAX,
+		.plain_words = strcmp(cfg->approvals.in_sandbox, "ask") == 0,
 		.env_passthrough =
 			(const char *const *)cfg->terminal.env_passthrough.items,
 		.environ = environ,

@@ -109,6 +109,16 @@ gate_may_decide(void *arg, const struct origin *asked, const struct origin *who)
 	return auth_may_approve(&gw->auth, gw->opts.approvers, asked, who);
 }
 
+static struct op *
+gate_look(void *arg, const char *sandbox, const char *dir,
+    const char *const *scripts, size_t n, sandbox_scene_cb *cb, void *cb_arg)
+{
+	struct gateway *gw = arg;
+
+	return sandbox_look(gw->opts.sandboxes, sandbox, dir, scripts, n, cb,
+	    cb_arg);
+}
+
 static bool
 gate_has_decider(void *arg, const struct origin *asked, const char **ret_note)
 {
@@ -138,6 +148,7 @@ gateway_gate_host(struct gateway *gw)
 		.arg = gw, .prompt = gate_prompt, .settled = gate_settled,
 		.may_decide = gate_may_decide, .has_decider = gate_has_decider, .say = gate_say,
 		.keep = gw->opts.keep ? gate_keep : NULL,
+		.look = gate_look,
 	};
 }
 

@@ -32,6 +32,7 @@ enum backend_flags {
 	/* props.workspace is box_spec.workspace of this host and nothing else:
 	 * what is written there is there for commands. */
 	BACKEND_WORKSPACE = 32,
+	BACKEND_HOST_FILES = 256,	/* a path means the same to commands and to us */
 };
 
 /* Something takes long in a box that is being opened; for the person. */

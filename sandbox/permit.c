@@ -4,6 +4,7 @@
 
 #include "base/ids.h"
 #include "base/mem.h"
+#include "sandbox/scene.h"
 
 struct permit {
 	unsigned char hash[SHA256_LEN];	/* of the command's bytes */
@@ -15,6 +16,7 @@ struct permit {
 	uint64_t generation;
 	uint32_t isolation;
 	bool background;
+	struct scene *scene;
 };
 
 static size_t live;
@@ -35,6 +37,7 @@ permit_issue(const struct permit_terms *terms)
 	p->generation = terms->generation;
 	p->isolation = terms->isolation;
 	p->background = terms->background;
+	p->scene = terms->scene;
 	live++;
 	return p;
 }
@@ -46,10 +49,17 @@ permit_free(struct permit **permit)
 		return;
 	struct permit *p = STEAL(*permit);
 
+	scene_free(&p->scene);
 	mem_free(p->sandbox);
 	mem_free(p->workdir);
 	mem_free(p);
 	live--;
+}
+
+struct scene *
+permit_take_scene(struct permit *p)
+{
+	return p ? STEAL(p->scene) : NULL;
 }
 
 /* The first term that differs, in words; NULL if none does. */

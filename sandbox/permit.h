@@ -14,6 +14,7 @@
 #include "base/err.h"
 
 struct permit;
+struct scene;
 
 /* What a permit is bound to. Strings are copied. */
 struct permit_terms {
@@ -26,12 +27,16 @@ struct permit_terms {
 	uint64_t generation;	/* of the run; 0 for the operator's own exec */
 	uint32_t isolation;	/* sandbox_props.isolation when judged */
 	bool background;
+	struct scene *scene;	/* of the ask; taken by permit_issue(); NULL: none */
 };
 
 struct permit *permit_issue(const struct permit_terms *terms);
 /* Takes and ends the permit. -1 with the reason if terms differ in anything. */
 int permit_consume(struct permit **permit, const struct permit_terms *now,
 	struct err *err);
+/* The scene of the ask, yours (scene.h): at the start it must be the same.
+ * NULL: the permit isn't bound to one. */
+struct scene *permit_take_scene(struct permit *permit);
 void permit_free(struct permit **permit);	/* withdrawn, unused */
 size_t permit_live(void);
 

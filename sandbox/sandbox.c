@@ -54,6 +54,15 @@ sandboxes_slot(struct sandboxes *sb, enum sandbox_owner owner)
 	    &sb->slots[1] : &sb->slots[0];
 }
 
+struct slot *
+sandboxes_slot_of(struct sandboxes *sb, const char *key_text)
+{
+	const char *owner = strchr(key_text, '/');
+	bool console = owner && strncmp(owner, "/console/", 9) == 0;
+
+	return sandboxes_slot(sb, console ? SANDBOX_CONSOLE : SANDBOX_MESSAGING);
+}
+
 static int
 start_slots(struct sandboxes *sb, struct err *err)
 {

@@ -21,6 +21,7 @@ struct file_act;
 struct offload;
 struct sandboxes;
 struct launcher;
+struct scene;
 struct store;
 
 /* Exit codes of ours (design.md section 5). */
@@ -80,6 +81,8 @@ struct sandbox_opts {
 	size_t spool_max;		/* bytes of overflow kept on disk */
 	msec_t retention_ms;		/* workspaces unused for so long; 0: kept */
 	const char *timezone;		/* TZ of commands; NULL or "": environ's */
+	bool plain_words;		/* words are judged also where isolated: none
+					 * may mean a function or alias (rules 4.2) */
 	const char *const *env_passthrough;	/* names, NULL-terminated */
 	const char *const *environ;	/* the gateway's, for passthrough values */
 	const char *const *env_refuse;	/* names of credentials, NULL-terminated */
@@ -141,6 +144,8 @@ struct sandbox_result {
 	const char *process_id;	/* background: "proc_..." */
 	int pid;		/* background: pid inside the sandbox */
 	bool pty;		/* background: it has a terminal */
+	/* Not run, because this has changed since the permit's ask; else NULL. */
+	const char *changed;
 	bool lost;		/* outcome unknown: it may have had effects */
 	bool started;		/* false: certainly not run */
 };
@@ -158,6 +163,16 @@ typedef void sandbox_done_cb(void *arg, const struct sandbox_result *res);
 struct op *sandbox_run(struct sandboxes *sb, const struct sandbox_key *key,
 	const struct sandbox_cmd *cmd, struct permit **permit,
 	sandbox_output_cb *on_output, sandbox_done_cb *done, void *arg);
+
+/*
+ * The scene of a command (scene.h) in a sandbox (sandbox_key_text) that would
+ * start in dir and run these script files; scene is yours.  What can't be seen
+ * without running something there stays unknown.
+ */
+typedef void sandbox_scene_cb(void *arg, struct scene *scene);
+struct op *sandbox_look(struct sandboxes *sb, const char *key_text,
+	const char *dir, const char *const *files, size_t n,
+	sandbox_scene_cb *cb, void *arg);
 
 /* Background processes of a sandbox (rules 1.10); one of them: procs.h. */
 struct json *sandbox_processes(struct sandboxes *sb, const struct sandbox_key *key);

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "sandbox/output.h"
+#include "sandbox/scene.h"
 #include "sandbox/task_priv.h"
 
 static const char *
@@ -21,6 +22,7 @@ step_name(enum task_step step)
 {
 	switch (step) {
 	case TASK_WAIT: return "wait";
+	case TASK_CHECK: return "check";
 	case TASK_FILES: return "files";
 	case TASK_RUN: return "run";
 	case TASK_END: return "end";
@@ -51,6 +53,7 @@ task_leave(struct task *task)
 	struct cell *cell = task->cell;
 
 	loop_cancel(&task->timer);
+	op_cancel(&task->looking);
 	task_files_cancel(task);
 	tree_abandon(&task->tree);
 	if (cell->writer == task)
@@ -71,6 +74,8 @@ task_free(struct task *task)
 	mem_free(task->workdir);
 	mem_free(task->dir);
 	mem_free(task->input);
+	mem_free(task->changed);
+	scene_free(&task->scene);
 	if (task->has_act)
 		file_act_done(&task->act);
 	for (char **w = task->watch; w && *w; w++)
@@ -210,6 +215,7 @@ task_finish(void *arg)
 	res.process_id = task->process_id;
 	res.pid = task->pid;
 	res.pty = task->pty;
+	res.changed = task->changed;
 	res.lost = task->lost;
 	res.started = task->started;
 	task_leave(task);

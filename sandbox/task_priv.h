@@ -8,7 +8,7 @@
 
 struct output;
 
-enum task_step { TASK_WAIT, TASK_FILES, TASK_RUN, TASK_END };
+enum task_step { TASK_WAIT, TASK_CHECK, TASK_FILES, TASK_RUN, TASK_END };
 
 struct task {
 	struct op op;
@@ -30,6 +30,11 @@ struct task {
 	bool has_act, by_shell;
 	struct op *files;	/* the act, done without a shell */
 	struct file_work *work;	/* of it; the thread's while that lives */
+
+	struct scene *scene;	/* what it was permitted in; NULL: not bound */
+	bool checked;		/* it is the same, just now */
+	struct op *looking;	/* TASK_CHECK */
+	char *changed;		/* why it was refused then */
 
 	bool saw_opening;	/* an opening was under way while it waited */
 	bool writes_back;
@@ -61,6 +66,9 @@ void task_enter(struct task *task, enum task_step step);	/* also ends its timer 
 void task_refuse(struct task *task, enum err_code code, const char *text);
 void task_timed_out(void *arg);		/* the deadline's timer */
 void task_finish(void *arg);		/* the callback, and the end */
+
+/* task_check.c: true if its scene is (being) looked at first. */
+bool task_check(struct task *task);
 
 /* task_files.c: true if the act is being done beneath our workspace. */
 bool task_files(struct task *task);

@@ -5,6 +5,7 @@
 #include "sandbox/cwd.h"
 #include "sandbox/exec.h"
 #include "sandbox/output.h"
+#include "sandbox/scene.h"
 #include "sandbox/task_priv.h"
 
 #define SCRIPT_MAX (8 * 1024 * 1024)
@@ -20,8 +21,9 @@ wrap(const struct task *task, struct buf *script)
 	 * The gate judges words as programs.  Where its verdict decides, a word
 	 * must not mean a function or alias of the login shell (rules 4.2).
 	 */
-	bool own_words = !task->apart && (slot_props(cell->slot).isolation &
-	    SANDBOX_ISOLATED) == SANDBOX_ISOLATED;
+	bool own_words = !task->apart && !cell->sb->opts.plain_words &&
+	    (slot_props(cell->slot).isolation & SANDBOX_ISOLATED) ==
+	    SANDBOX_ISOLATED;
 	struct exec_text text = {
 		.command = task->command,
 		.command_len = task->command_len,
@@ -149,8 +151,9 @@ task_look(struct task *task)
 		    "than when this was permitted; ask again");
 	else if (cell->quarantined)
 		task_refuse(task, ERR_UNAVAILABLE, cell->why);
-	else if (!task_files(task) && cell_ready(task))
+	else if (!task_files(task) && cell_ready(task) && !task_check(task))
 		task_spawn(task);
+	task->checked = false;	/* what must wait on is looked at anew */
 }
 
 /* What is wrong with the call itself. */
@@ -283,6 +286,7 @@ sandbox_run(struct sandboxes *sb, const struct sandbox_key *key,
 	task->on_output = on_bytes;
 	task->done = done;
 	task->arg = arg;
+	task->scene = permit_take_scene(*permit);
 	if (permit_consume(permit, &now, &err) < 0 ||
 	    check(cell, task, cmd->workdir, &err) < 0)
 		task_refuse(task, err.code, err.text);

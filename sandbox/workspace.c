@@ -93,9 +93,7 @@ workspace_slot(struct sandboxes *sb, const char *dir)
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 
 	text[n > 0 ? n : 0] = 0;
-	const char *owner = strchr(text, '/');
-	bool console = owner && strncmp(owner, "/console/", 9) == 0;
-	return sandboxes_slot(sb, console ? SANDBOX_CONSOLE : SANDBOX_MESSAGING);
+	return sandboxes_slot_of(sb, text);
 }
 
 /* ---- removing --------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 #include "tests/fake_sandbox.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "base/offload.h"
 #include "sandbox/file_fast.h"
 #include "sandbox/procs.h"
+#include "sandbox/scene.h"
 
 struct fake_sandbox fake_sandbox;
 
@@ -32,6 +34,7 @@ struct run_op {
 	uint64_t generation;
 	bool pty;
 	struct permit *permit;
+	struct scene *scene;
 	struct permit_terms terms;
 	struct file_act act;	/* if has_act */
 	bool has_act, apart;
@@ -203,6 +206,74 @@ sandbox_describe(struct sandboxes *sb, enum sandbox_owner owner)
 	return "a fake sandbox";
 }
 
+/* ---- scenes -------------------------------------------------------------------------- */
+
+static struct scene *
+scene_as_is(const char *dir, const char *const *files, size_t n)
+{
+	struct scene *s = scene_new(dir, files, n);
+
+	s->fd = open("/", O_PATH | O_CLOEXEC);
+	s->ino = fake_sandbox.dir_ino;
+	s->env[0] = (unsigned char)fake_sandbox.exports;
+	for (size_t i = 0; i < s->nfiles && fake_sandbox.script; i++) {
+		struct scene_file *f = &s->files[i];
+
+		f->whole = true;
+		f->text = mem_str(fake_sandbox.script);
+		f->len = strlen(f->text);
+		ids_sha256(f->text, f->len, f->hash);
+	}
+	return s;
+}
+
+struct look {
+	struct op op;
+	struct timer *timer;
+	struct scene *scene;
+	sandbox_scene_cb *cb;
+	void *arg;
+};
+
+static void
+look_cancel(struct op *op)
+{
+	struct look *l = (struct look *)op;
+
+	loop_cancel(&l->timer);
+	scene_free(&l->scene);
+	mem_free(l);
+}
+
+static const struct op_type look_type = { "fake look", look_cancel };
+
+static void
+on_look(void *arg)
+{
+	struct look *l = arg;
+	struct scene *scene = STEAL(l->scene);
+
+	l->timer = NULL;
+	op_finish(&l->op);
+	l->cb(l->arg, scene);
+	mem_free(l);
+}
+
+struct op *
+sandbox_look(struct sandboxes *sb, const char *key_text, const char *dir,
+    const char *const *files, size_t n, sandbox_scene_cb *cb, void *arg)
+{
+	struct look *l = mem_alloc(sizeof(*l));
+
+	(void)key_text;
+	op_init(&l->op, &look_type);
+	l->scene = scene_as_is(dir, files, n);
+	l->cb = cb;
+	l->arg = arg;
+	l->timer = loop_defer(sb->loop, "fake look", on_look, l);
+	return &l->op;
+}
+
 /* ---- commands ----------------------------------------------------------------------- */
 
 static void
@@ -210,6 +281,7 @@ run_free(struct run_op *r)
 {
 	loop_cancel(&r->timer);
 	permit_free(&r->permit);
+	scene_free(&r->scene);
 	mem_free(r->sandbox);
 	mem_free(r->text);
 	mem_free(r->input);
@@ -290,6 +362,34 @@ on_end(void *arg)
 	run_free(r);
 }
 
+/* The invariant of rules 4.3: nothing runs in another scene than its ask's. */
+static bool
+refuse_changed(struct run_op *r)
+{
+	struct err err;
+	const char *files[SCENE_FILES_MAX];
+
+	if (!r->scene)
+		return false;
+	for (size_t i = 0; i < r->scene->nfiles; i++)
+		files[i] = r->scene->files[i].path;
+	struct scene *now = scene_as_is("/workspace", files, r->scene->nfiles);
+	CLEANUP_FREE char *what = scene_difference(r->scene, now);
+
+	scene_free(&now);
+	if (!what)
+		return false;
+	err_set(&err, ERR_DENIED, "not run: %s; ask again", what);
+	struct sandbox_result res = { .exit_code = SANDBOX_EXIT_REFUSED,
+		.output = "", .error = err.text, .cwd = "", .changed = what };
+
+	fake_sandbox.changed++;
+	op_finish(&r->op);
+	r->done(r->arg, &res);
+	run_free(r);
+	return true;
+}
+
 static void
 on_start(void *arg)
 {
@@ -303,6 +403,7 @@ on_start(void *arg)
 	}
 	r->terms.command = r->text;
 	r->terms.sandbox = r->sandbox;
+	r->scene = permit_take_scene(r->permit);
 	if (permit_consume(&r->permit, &r->terms, &err) < 0) {
 		struct sandbox_result res = { .exit_code = SANDBOX_EXIT_REFUSED,
 			.output = "", .error = err.text, .cwd = "" };
@@ -313,6 +414,8 @@ on_start(void *arg)
 		run_free(r);
 		return;
 	}
+	if (refuse_changed(r))
+		return;
 	REQUIRE(fake_sandbox.n < FAKE_COMMANDS_MAX);
 	for (size_t i = fake_sandbox.n > 100 ? fake_sandbox.n - 100 : 0;
 	    i < fake_sandbox.n; i++)

@@ -29,6 +29,11 @@ struct fake_sandbox {
 	msec_t dying_ms;	/* how long a cancelled tree takes to die */
 	bool isolated;		/* true: nothing asks */
 	bool has_pty;
+	/* The scene, as a test changes it between an ask and a start. */
+	uint64_t dir_ino;
+	unsigned exports;
+	const char *script;	/* what every script file holds; NULL: unreadable */
+	size_t changed;		/* starts refused for another scene */
 	size_t resets, ended_processes;
 	char files[64];		/* what acts on files see as /workspace */
 	char *wiped;		/* sandbox_key_text of the last wipe; NULL: none */

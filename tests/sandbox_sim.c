@@ -15,6 +15,7 @@ struct loop *loop;
 struct sandboxes *sb;
 unsigned alarms;
 msec_t retention;
+bool plain_words;
 
 static void
 keep(char *to, size_t size, const char *from)
@@ -96,7 +97,8 @@ make(uint64_t seed, msec_t lifetime)
 		.console_backend = "fake", .state_dir = tmpdir_make(),
 		.instance_id = "test", .lifetime_ms = lifetime,
 		.timeout_ms = 60000, .timeout_max_ms = 600000,
-		.output_max = 1000, .retention_ms = retention };
+		.output_max = 1000, .retention_ms = retention,
+		.plain_words = plain_words };
 	struct err err = { ERR_NONE, "" };
 
 	loop = loop_sim_new(seed);

@@ -14,6 +14,7 @@ extern struct loop *loop;
 extern struct sandboxes *sb;
 extern unsigned alarms;
 extern msec_t retention;		/* of the next make() */
+extern bool plain_words;		/* the same */
 
 struct ran {
 	struct op *op;

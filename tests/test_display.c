@@ -11,7 +11,7 @@
 #include "gateway/gate/display.h"
 
 static const struct gate_display asked = { "abcd1234", 300000,
-	"because", 3, NULL };
+	"because", 3, NULL, NULL };
 
 static char *
 shown(const char *command, size_t len)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "sandbox/scene.h"
 #include "tests/sandbox_sim.h"
 
 static void
@@ -25,12 +26,14 @@ words_of_login_files_reach_only_isolated_commands(void **state)
 	    "Fgreet() { echo from-login; }\n\0Aalias ls='rm -r'\n\0.\0";
 
 	(void)state;
-	for (int isolated = 0; isolated <= 1; isolated++) {
+	for (int i = 0; i < 3; i++) {
+		bool isolated = i == 1;
 		struct ran r;
 
 		fake_reset();
-		if (!isolated)
+		if (i == 0)
 			fake.props.isolation = 0;
+		plain_words = i == 2;	/* isolated, and judged all the same */
 		give(words, sizeof(words) - 1);
 		make(1, 0);
 		run(&r, "ls");
@@ -40,6 +43,77 @@ words_of_login_files_reach_only_isolated_commands(void **state)
 		assert_int_equal(strstr(fake.last_script, "alias ls") != NULL,
 		    isolated);
 		fake.plan.giveback = NULL;
+		plain_words = false;
+		end();
+	}
+}
+
+static void
+on_scene(void *arg, struct scene *scene)
+{
+	*(struct scene **)arg = scene;
+}
+
+static struct scene *
+look(void)
+{
+	char *text CLEANUP_FREE = sandbox_key_text(&key);
+	struct scene *scene = NULL;
+
+	(void)sandbox_look(sb, text, sandbox_cwd(sb, &key), NULL, 0, on_scene,
+	    &scene);
+	while (!scene) {
+		sim_wait(loop, 100);
+		sim_run_until_idle(loop);
+	}
+	return scene;
+}
+
+static void
+on_changed(void *arg, const struct sandbox_result *res)
+{
+	char **changed = arg;
+
+	*changed = mem_str(res->changed ? res->changed : "");
+	assert_int_equal(res->started, !res->changed);
+}
+
+/* Rules 4.3: between the ask and the start another command left an export. */
+static void
+exports_since_the_ask_refuse_the_start(void **state)
+{
+	static const char left[] = "P/workspace\n\0Edeclare -x A=\"b\"\n\0.\0";
+	struct sandbox_cmd cmd = { .command = "echo x", .command_len = 6 };
+
+	(void)state;
+	for (int change = 0; change <= 1; change++) {
+		char *text CLEANUP_FREE = sandbox_key_text(&key);
+		char *changed = NULL;
+		struct ran r;
+
+		fake_reset();
+		make(1, 0);
+		run(&r, "warm");
+		struct permit_terms terms = { .command = cmd.command,
+			.command_len = cmd.command_len, .sandbox = text,
+			.workdir = "", .scene = look(),
+			.isolation = sandbox_props(sb, key.owner).isolation };
+		struct permit *permit = permit_issue(&terms);
+
+		if (change)
+			give(left, sizeof(left) - 1);
+		run(&r, "other");
+		fake.plan.giveback = NULL;
+		(void)sandbox_run(sb, &key, &cmd, &permit, NULL, on_changed,
+		    &changed);
+		for (int i = 0; i < 100 && !changed; i++) {
+			sim_wait(loop, 10);
+			sim_advance(loop, 100);
+		}
+		assert_non_null(changed);
+		assert_int_equal(strstr(changed, "exported variables") != NULL,
+		    change);
+		mem_free(changed);
 		end();
 	}
 }
@@ -309,6 +383,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(words_of_login_files_reach_only_isolated_commands),
+		cmocka_unit_test(exports_since_the_ask_refuse_the_start),
 		cmocka_unit_test(what_is_given_back_is_what_comes_next),
 		cmocka_unit_test(a_cancelled_command_gives_nothing_back),
 		cmocka_unit_test(background_belongs_to_the_session_once_started),

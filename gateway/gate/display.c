@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/utf8.h"
+#include "sandbox/scene.h"
 
 /* Characters that a reader cannot see or that reorder what he sees. */
 static bool
@@ -44,6 +45,25 @@ add_visible(struct buf *out, const char *s, size_t len, bool lines)
 	}
 }
 
+/* What the named files hold is what runs. */
+static void
+add_scripts(struct buf *b, const struct scene *scene)
+{
+	for (size_t i = 0; scene && i < scene->nfiles; i++) {
+		const struct scene_file *f = &scene->files[i];
+
+		add_visible(b, f->path, strlen(f->path), false);
+		if (!f->whole) {
+			buf_add_str(b, ": contents not shown, the file can't be "
+			    "read whole.\n\n");
+			continue;
+		}
+		buf_printf(b, " holds (%zu bytes):\n", f->len);
+		add_visible(b, f->text, f->len, true);
+		buf_add_str(b, "\n\n");
+	}
+}
+
 const char *
 gate_shown(const struct gate_req *req)
 {
@@ -64,7 +84,12 @@ gate_display(const struct gate_req *req, const struct gate_display *show)
 		add_visible(&b, req->shown, strlen(req->shown), true);
 	else
 		add_visible(&b, req->command, req->command_len, true);
-	buf_printf(&b, "\n\nWhy you are asked: %s.\n", show->why);
+	buf_add_str(&b, "\n\n");
+	add_scripts(&b, show->scene);
+	if (req->changed)
+		buf_printf(&b, "You are asked again, because %s.\n",
+		    req->changed);
+	buf_printf(&b, "Why you are asked: %s.\n", show->why);
 	if (req->background)
 		buf_add_str(&b, "It would go on in the background.\n");
 	if (show->offers & GATE_OFFER(GATE_ANSWER_SESSION))

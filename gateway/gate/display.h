@@ -18,6 +18,7 @@ struct gate_display {
 	const char *why;
 	unsigned offers;
 	const char *note;	/* who must answer; NULL: whoever asked */
+	const struct scene *scene;	/* its script files are shown; or NULL */
 };
 
 /* What is asked about, in full: the command, or the text that stands for it. */

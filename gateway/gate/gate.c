@@ -1,6 +1,7 @@
 /*
- * The requests: DECIDE (judge, what is granted already, who is there to ask) >
- * WAIT (for a question of question.c) > SETTLED.  One exit: request_settle().
+ * The requests: DECIDE (judge) > LOOK (at the scene, where it is not simply
+ * allowed; then what is granted already, who is there to ask) > WAIT (for a
+ * question of question.c) > SETTLED.  One exit: request_settle().
  */
 #include "gateway/gate/gate_priv.h"
 
@@ -11,6 +12,7 @@
 #include "base/mem.h"
 #include "gateway/gate/display.h"
 #include "sandbox/permit.h"
+#include "sandbox/scene.h"
 
 #define TIMEOUT_MS 300000
 #define REQUESTS_MAX 256	/* of the whole process */
@@ -22,7 +24,7 @@ static void
 request_enter(struct request *r, enum request_step step)
 {
 	static const char *const names[] = {
-		[REQ_DECIDE] = "decide", [REQ_WAIT] = "wait",
+		[REQ_DECIDE] = "decide", [REQ_LOOK] = "look", [REQ_WAIT] = "wait",
 		[REQ_SETTLED] = "settled",
 	};
 
@@ -111,6 +113,7 @@ req_copy(struct gate_req *to, const struct gate_req *from)
 	to->judged = mem_str(from->judged);
 	to->shown = mem_str(from->shown);
 	to->what = mem_str(from->what);
+	to->changed = mem_str(from->changed);
 }
 
 static void
@@ -118,7 +121,7 @@ req_done(struct gate_req *req)
 {
 	const void *const owned[] = {
 		req->command, req->input, req->workdir, req->dir, req->sandbox,
-		req->program, req->judged, req->shown, req->what,
+		req->program, req->judged, req->shown, req->what, req->changed,
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(owned); i++)
@@ -129,6 +132,8 @@ static void
 request_free(struct request *r)
 {
 	loop_cancel(&r->timer);
+	op_cancel(&r->looking);
+	scene_free(&r->scene);
 	r->gate->nrequests--;
 	origin_done(&r->asker);
 	mem_free(r->asker_name);
@@ -139,8 +144,9 @@ request_free(struct request *r)
 }
 
 static struct permit *
-make_permit(const struct gate_req *req)
+make_permit(struct request *r)
 {
+	const struct gate_req *req = &r->req;
 	struct permit_terms terms = {
 		.command = req->command,
 		.command_len = req->command_len,
@@ -151,6 +157,7 @@ make_permit(const struct gate_req *req)
 		.generation = req->run.generation,
 		.isolation = req->props.isolation,
 		.background = req->background,
+		.scene = STEAL(r->scene),
 	};
 
 	return permit_issue(&terms);
@@ -165,7 +172,7 @@ request_settle(struct request *r, enum gate_outcome outcome, const char *reason)
 
 	request_enter(r, REQ_SETTLED);
 	if (outcome == GATE_ALLOWED)
-		permit = make_permit(&r->req);
+		permit = make_permit(r);
 	op_finish(&r->op);
 	request_free(r);
 	cb(arg, outcome, permit, reason);
@@ -283,21 +290,13 @@ settle_never(struct request *r)
 	request_settle(r, GATE_FORBIDDEN, reason);
 }
 
+/* It would be asked about: is that answered already, and who is there? */
 static void
-on_decide(void *arg)
+request_answer(struct request *r)
 {
-	struct request *r = arg;
 	struct gate *gate = r->gate;
 
-	r->timer = NULL;
-	judge_request(&gate->opts, &r->req, &r->judged);
-	if (r->judged.level == GATE_ALLOW) {
-		log_debug("gate", NULL, "session=%s allowed by the rules",
-		    r->session_key);
-		request_settle(r, GATE_ALLOWED, "");
-	} else if (r->judged.level == GATE_NEVER) {
-		settle_never(r);
-	} else if (gate->opts.off) {
+	if (gate->opts.off) {
 		request_note(r, "allowed-off", "");
 		request_settle(r, GATE_ALLOWED, "");
 	} else if (is_granted(r)) {
@@ -312,6 +311,43 @@ on_decide(void *arg)
 	} else {
 		request_enter(r, REQ_WAIT);
 		question_ask(r);
+	}
+}
+
+/* A script that can't be read whole is never allowed beyond once (rules 4.3). */
+static void
+on_looked(void *arg, struct scene *scene)
+{
+	struct request *r = arg;
+
+	r->looking = NULL;
+	r->scene = scene;
+	for (size_t i = 0; i < scene->nfiles; i++)
+		r->judged.unreadable |= !scene->files[i].whole;
+	request_answer(r);
+}
+
+static void
+on_decide(void *arg)
+{
+	struct request *r = arg;
+	const struct gate_host *host = &r->gate->host;
+
+	r->timer = NULL;
+	judge_request(&r->gate->opts, &r->req, &r->judged);
+	if (r->judged.level == GATE_ALLOW) {
+		log_debug("gate", NULL, "session=%s allowed by the rules",
+		    r->session_key);
+		request_settle(r, GATE_ALLOWED, "");
+	} else if (r->judged.level == GATE_NEVER) {
+		settle_never(r);
+	} else if (host->look && r->req.act == GATE_COMMAND) {
+		request_enter(r, REQ_LOOK);
+		r->looking = host->look(host->arg, r->req.sandbox, r->req.dir,
+		    (const char *const *)r->judged.scripts, r->judged.nscripts,
+		    on_looked, r);
+	} else {
+		request_answer(r);
 	}
 }
 

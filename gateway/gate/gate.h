@@ -76,12 +76,16 @@ struct gate_host {
 	bool (*may_decide)(void *arg, const struct origin *asked,
 		const struct origin *who);
 	/* Is there anybody who may?  *ret_note: a sentence for the prompt about
-	 * who must answer, or NULL. */
+	 * who must answer, or NULL.  No function: there is. */
 	bool (*has_decider)(void *arg, const struct origin *asked,
 		const char **ret_note);
 	/* Writes an entry of command_allowlist; the op contract holds. NULL:
 	 * "always" is not offered. */
 	struct op *(*keep)(void *arg, const char *entry, gate_kept_cb *cb,
+		void *cb_arg);
+	/* The scene in which it would run (sandbox_look); NULL: none is kept. */
+	struct op *(*look)(void *arg, const char *sandbox, const char *dir,
+		const char *const *scripts, size_t n, sandbox_scene_cb *cb,
 		void *cb_arg);
 	/* Something that the person who answered must know. */
 	void (*say)(void *arg, const struct origin *to, const char *text);
@@ -123,6 +127,7 @@ struct gate_req {
 	const char *sandbox;	/* sandbox_key_text() */
 	struct sandbox_props props;
 	bool background;
+	const char *changed;	/* asked anew, because this has changed; or NULL */
 	/*
 	 * For a command that one of our tools made (a file is written, a script
 	 * run): the shell text that means the same and is judged, and what a

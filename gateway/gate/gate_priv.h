@@ -12,7 +12,7 @@
 #include "gateway/gate/grants.h"
 #include "gateway/gate/judge.h"
 
-enum request_step { REQ_DECIDE, REQ_WAIT, REQ_SETTLED };
+enum request_step { REQ_DECIDE, REQ_LOOK, REQ_WAIT, REQ_SETTLED };
 
 /* One request: an op. */
 struct request {
@@ -27,6 +27,8 @@ struct request {
 	char *asker_name;		/* "platform:user id" */
 	struct judgement judged;
 	struct timer *timer;		/* REQ_DECIDE */
+	struct op *looking;		/* REQ_LOOK */
+	struct scene *scene;		/* NULL: the permit isn't bound to one */
 	gate_cb *cb;
 	void *arg;
 };

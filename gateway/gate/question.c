@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "gateway/gate/display.h"
 #include "gateway/gate/gate_priv.h"
+#include "sandbox/scene.h"
 
 #define PASTS_MAX 256
 
@@ -131,6 +132,16 @@ question_leave(struct request *r)
 /* ---- asking --------------------------------------------------------------------- */
 
 static bool
+same_scene(const struct request *a, const struct request *b)
+{
+	if (!a->scene || !b->scene)
+		return a->scene == b->scene;
+	CLEANUP_FREE char *what = scene_difference(a->scene, b->scene);
+
+	return !what;
+}
+
+static bool
 same_text(const char *a, const char *b)
 {
 	return a == b || (a && b && strcmp(a, b) == 0);
@@ -156,7 +167,7 @@ is_same(const struct request *a, const struct request *b)
 	    same_text(x->what, y->what) &&
 	    x->run.generation == y->run.generation &&
 	    x->props.isolation == y->props.isolation &&
-	    x->background == y->background;
+	    x->background == y->background && same_scene(a, b);
 }
 
 static unsigned
@@ -209,9 +220,10 @@ question_show(struct question *q)
 	struct gate *gate = q->gate;
 	struct request *r = TAILQ_FIRST(&q->requests);
 	const char *note = NULL;
-	bool any = gate->host.has_decider(gate->host.arg, &r->asker, &note);
+	bool any = !gate->host.has_decider ||
+	    gate->host.has_decider(gate->host.arg, &r->asker, &note);
 	const struct gate_display show = { q->id, gate->opts.timeout_ms,
-		r->judged.why, q->offers, note };
+		r->judged.why, q->offers, note, r->scene };
 	CLEANUP_FREE char *text = gate_display(&r->req, &show);
 	const struct gate_prompt prompt = { &r->req.run, &r->asker, q->id, text,
 		q->offers };

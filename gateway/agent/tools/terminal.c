@@ -16,6 +16,7 @@
 #include "sandbox/lookout.h"
 
 #define TIMEOUT_MAX_S 600
+#define ASKED_MAX 3		/* times, while what it was allowed in changes */
 #define COMMAND_MAX (128 * 1024)
 
 enum terminal_step { TERM_GATE, TERM_RECORD, TERM_RUN };
@@ -30,6 +31,7 @@ struct terminal {
 	char *sandbox;
 	struct json *args;
 	struct permit *permit;
+	unsigned asked;			/* how often; more than once if the scene changed */
 	struct sandbox_props props;
 	bool background, notify, pty;
 	const char *pty_note;		/* why there is none; NULL */
@@ -40,6 +42,8 @@ struct terminal {
 	void *arg;
 };
 
+static void terminal_ask(struct terminal *t, const char *changed);
+static void terminal_run(struct terminal *t);
 static void on_judged(void *arg, enum gate_outcome outcome,
     struct permit *permit, const char *reason);
 static void on_recorded(void *arg, const struct err *err);
@@ -225,6 +229,15 @@ terminal_call(const struct tool_env *env, const char *call_id,
 		return &t->op;
 	}
 	take_options(t);
+	terminal_ask(t, NULL);
+	return &t->op;
+}
+
+/* changed: it was allowed, and since then this is different; or NULL. */
+static void
+terminal_ask(struct terminal *t, const char *changed)
+{
+	const struct tool_env *env = &t->env;
 	const char *command = json_get_str(t->args, "command", "");
 	CLEANUP_FREE char *dir = cwd_resolve(
 	    sandbox_cwd(env->sandboxes, &env->sandbox),
@@ -240,10 +253,11 @@ terminal_call(const struct tool_env *env, const char *call_id,
 		.sandbox = t->sandbox,
 		.props = t->props,
 		.background = t->background,
+		.changed = changed,
 	};
 
+	t->asked++;
 	t->waiting = gate_ask(env->gate, &req, on_judged, t);
-	return &t->op;
 }
 
 static void
@@ -263,6 +277,10 @@ on_judged(void *arg, enum gate_outcome outcome, struct permit *permit,
 		return;
 	}
 	t->permit = permit;
+	if (*t->env.phase != TOOL_WAITING) {	/* its row stands already */
+		terminal_run(t);
+		return;
+	}
 	terminal_enter(t, TERM_RECORD);
 	CLEANUP_FREE char *text = json_text(t->args);
 
@@ -272,9 +290,8 @@ on_judged(void *arg, enum gate_outcome outcome, struct permit *permit,
 }
 
 static void
-on_recorded(void *arg, const struct err *err)
+terminal_run(struct terminal *t)
 {
-	struct terminal *t = arg;
 	const char *command = json_get_str(t->args, "command", "");
 	struct sandbox_cmd cmd = {
 		.command = command,
@@ -288,6 +305,17 @@ on_recorded(void *arg, const struct err *err)
 		.watch = t->watch,
 	};
 
+	terminal_enter(t, TERM_RUN);
+	*t->env.phase = TOOL_RUNNING;
+	t->waiting = sandbox_run(t->env.sandboxes, &t->env.sandbox, &cmd,
+	    &t->permit, NULL, on_ran, t);
+}
+
+static void
+on_recorded(void *arg, const struct err *err)
+{
+	struct terminal *t = arg;
+
 	t->waiting = NULL;
 	if (err) {
 		CLEANUP_FREE char *error = mem_printf("not run: its start could "
@@ -296,10 +324,7 @@ on_recorded(void *arg, const struct err *err)
 		terminal_finish(t, result_refused("error", error), false, false);
 		return;
 	}
-	terminal_enter(t, TERM_RUN);
-	*t->env.phase = TOOL_RUNNING;
-	t->waiting = sandbox_run(t->env.sandboxes, &t->env.sandbox, &cmd,
-	    &t->permit, NULL, on_ran, t);
+	terminal_run(t);
 }
 
 /* How the model will hear of it, and what of its wishes can't be met. */
@@ -355,11 +380,18 @@ on_ran(void *arg, const struct sandbox_result *res)
 {
 	struct terminal *t = arg;
 	const char *command = json_get_str(t->args, "command", "");
+
+	t->waiting = NULL;
+	if (res->changed && t->asked < ASKED_MAX) {
+		terminal_enter(t, TERM_GATE);
+		*t->env.phase = TOOL_RECORDED;
+		terminal_ask(t, res->changed);
+		return;
+	}
 	struct json *out = result_new(res->output, res->exit_code, res->error);
 	const char *meaning = exit_meaning(command, strlen(command),
 	    res->exit_code);
 
-	t->waiting = NULL;
 	if (meaning)
 		json_set_str(out, "exit_code_meaning", meaning);
 	if (res->exit_code == SANDBOX_EXIT_REFUSED)
