@@ -192,6 +192,8 @@ try_claims(struct doctor *d, struct sandboxes *sb, enum sandbox_owner owner,
 	for (unsigned i = 0; i < doctor_ntrials && !d->launcher_gone; i++) {
 		const struct doctor_trial *t = &doctor_trials[i];
 
+		if (t->network && strcmp(t->network, props->network) != 0)
+			continue;
 		if ((t->bit & props->isolation) != t->bit) {
 			find(d, FINDING_WARN, what, "it is not claimed that %s", t->claim);
 			continue;

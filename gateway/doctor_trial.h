@@ -15,6 +15,7 @@ struct doctor_trial {
 	uint32_t bit;		/* of sandbox_isolation; 0: of every isolated one */
 	const char *script;	/* ends with 0 if denied; else says what worked */
 	const char *cure;
+	const char *network;	/* only where it is this; NULL: any */
 };
 
 extern const struct doctor_trial doctor_trials[];

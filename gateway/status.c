@@ -33,7 +33,7 @@ model_text(const struct config_model *m)
 }
 
 static struct json *
-sandbox_json(const struct override *where)
+sandbox_json(const struct config *cfg, const struct override *where)
 {
 	struct json *j = json_object();
 
@@ -43,6 +43,11 @@ sandbox_json(const struct override *where)
 	json_set_bool(j, "override", where->overridden);
 	json_set_bool(j, "host_commands", where->host_commands);
 	json_set_str(j, "console_backend", where->console_backend);
+	if (strcmp(where->backend, "native") == 0 ||
+	    strcmp(where->console_backend, "native") == 0) {
+		json_set_str(j, "network", cfg->native.network);
+		json_set_int(j, "network_allow", (int64_t)cfg->native.network_allow.n);
+	}
 	return j;
 }
 
@@ -71,7 +76,7 @@ config_json(struct cli_ctx *ctx, struct report *rep)
 	json_set_str(j, "who_may_talk", people);
 	json_set_str(j, "approvals", cfg->approvals.mode);
 	json_set_str(j, "policy", line);
-	json_set_take(j, "sandbox", sandbox_json(&where));
+	json_set_take(j, "sandbox", sandbox_json(cfg, &where));
 	config_free(&cfg);
 	return j;
 }
@@ -147,6 +152,12 @@ print_config(const struct json *c)
 		"  WARNING: on this host itself, isolated by nothing" : "");
 	printf("the console runs commands in: %s\n",
 		json_get_str(s, "console_backend", ""));
+	const char *network = json_get_str(s, "network", "");
+	if (strcmp(network, "filtered") == 0)
+		printf("network of native: filtered, %" PRId64 " entries allowed\n",
+			json_get_int(s, "network_allow", 0));
+	else if (*network)
+		printf("network of native: %s\n", network);
 }
 
 static void

@@ -93,6 +93,7 @@ printf 'telegram: {allowed_users: [1001]}\n' >"$dir/home/config.yaml"
 check 'status without an owner' 0 '^not running' '' status
 check 'status as JSON' 0 '"running":[[:space:]]*false' '' status --json
 check 'status names the backends' 0 'sessions run commands in: native' '' status
+check 'status names the network' 0 'network of native: none' '' status
 
 # Whether the sandbox works here or not: its finding is there, with a reason.
 n=$((n + 1))

@@ -22,6 +22,7 @@ run_outside(const char *command)
 
 	if (pid == 0) {
 		setenv("PROBE_TOKEN", "x", 1);
+		setenv("NAME", "localhost", 1);	/* known outside, offline too */
 		dup2(STDERR_FILENO, STDOUT_FILENO);
 		execl("/bin/bash", "bash", "-c", command, (char *)NULL);
 		_exit(99);
@@ -62,8 +63,8 @@ every_trial_fails_outside_a_sandbox(void **state)
 static void
 a_path_with_quotes_stays_data(void **state)
 {
-	const struct doctor_trial trial = { "", 0,
-		"[ \"$STATE\" = \"/a'b; exit 3 \\$(x)\" ] || exit 1", "" };
+	const struct doctor_trial trial = { .claim = "", .script =
+		"[ \"$STATE\" = \"/a'b; exit 3 \\$(x)\" ] || exit 1", .cure = "" };
 	CLEANUP_FREE char *command = doctor_trial_command(&trial,
 		"/a'b; exit 3 $(x)", 1, 1);
 
