@@ -16,7 +16,7 @@
 #include <sys/types.h>
 
 /* Of all frames; goes up with every change. Helper and gateway must agree. */
-#define WIRE_VERSION "3"
+#define WIRE_VERSION "4"
 #define WIRE_VERSION_EXIT 4	/* the helper's status when they don't */
 
 /* Below the smallest usual wmem_default (208 KiB), which bounds a message. */

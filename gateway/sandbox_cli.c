@@ -196,6 +196,23 @@ timeout_of(const char *text, msec_t *ret_ms)
 	return s > 0 && s <= TIMEOUT_MAX_S ? 0 : -1;
 }
 
+/* A value that is none of the names is complained about. */
+static bool
+one_of(const char *option, const char *value, const char *const *names, size_t n)
+{
+	const char *near = nearest_name(value, names, n);
+
+	if (near && strcmp(near, value) == 0)
+		return true;
+	struct buf list CLEANUP_BUF;
+	buf_init(&list, 256);
+	for (size_t i = 0; i < n; i++)
+		buf_printf(&list, "%s%s", i ? ", " : "", names[i]);
+	cli_complain("--%s: \"%s\" is none of %s%s%s", option, value, list.data,
+	    near ? "; did you mean " : "", near ? near : "");
+	return false;
+}
+
 /* Another backend than the configured one: with its own image. */
 static int
 choose_backend(const struct cli_ctx *ctx, const char *backend,
@@ -206,23 +223,15 @@ choose_backend(const struct cli_ctx *ctx, const char *backend,
 #include "sandbox/list.h"
 #undef BACKEND
 	};
-	const char *near = nearest_name(backend, names, ARRAY_LEN(names));
-	struct buf all CLEANUP_BUF;
 
-	buf_init(&all, 1024);
-	if (near && strcmp(near, backend) == 0) {
-		if (strcmp(backend, opts->console_backend) == 0)
-			opts->image = opts->console_image;
-		else if (strcmp(backend, opts->messaging_backend) != 0)
-			opts->image = config_image(ctx->config, backend);
-		opts->console_backend = backend;
-		return -1;
-	}
-	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		buf_printf(&all, "%s%s", i ? ", " : "", names[i]);
-	cli_complain("--backend: \"%s\" is none of %s%s%s", backend, all.data,
-	    near ? "; did you mean " : "", near ? near : "");
-	return CLI_USAGE;
+	if (!one_of("backend", backend, names, ARRAY_LEN(names)))
+		return CLI_USAGE;
+	if (strcmp(backend, opts->console_backend) == 0)
+		opts->image = opts->console_image;
+	else if (strcmp(backend, opts->messaging_backend) != 0)
+		opts->image = config_image(ctx->config, backend);
+	opts->console_backend = backend;
+	return -1;
 }
 
 /* -1: go on. */
@@ -230,6 +239,7 @@ static int
 options(struct cli_ctx *ctx, struct exec *e, struct sandbox_opts *opts,
 	struct native_opts *native)
 {
+	static const char *const networks[] = { "none", "filtered", "full" };
 	const char *backend = cli_option(ctx, "backend");
 	const char *timeout = cli_option(ctx, "timeout");
 	const char *network = cli_option(ctx, "network");
@@ -240,12 +250,19 @@ options(struct cli_ctx *ctx, struct exec *e, struct sandbox_opts *opts,
 	}
 	if (!timeout)
 		e->timeout_ms = opts->timeout_ms;
-	if (network)
-		native->network = network;
 	if (backend && choose_backend(ctx, backend, opts) >= 0)
 		return CLI_USAGE;
 	if (!backend && strcmp(opts->console_backend, opts->messaging_backend) != 0)
 		opts->image = opts->console_image;
+	if (network && !one_of("network", network, networks, ARRAY_LEN(networks)))
+		return CLI_USAGE;
+	if (network && strcmp(opts->console_backend, "native") != 0) {
+		cli_complain("--network is for backend native; this is %s",
+		    opts->console_backend);
+		return CLI_USAGE;
+	}
+	if (network)
+		native->network = network;
 	opts->messaging_backend = opts->console_backend;
 	opts->timeout_max_ms = 0;
 	opts->lifetime_ms = 0;

@@ -422,7 +422,8 @@ native_start(const struct backend_env *env, struct err *err)
 	}
 	CLEANUP_FREE void *terms = native_seal_build(env, inst, &len, err);
 	const struct native_opts *opts = env->opts;
-	bool filtered = native_network(opts) == BOX_NETWORK_FILTERED;
+	enum box_network network = native_network(opts);
+	bool filtered = network == BOX_NETWORK_FILTERED;
 	if (terms && filtered)
 		inst->proxy = proxy_new(inst->loop, &opts->egress, err);
 	if (!terms || (filtered && !inst->proxy) || launcher_allow_native(env->launcher, terms, len, err) < 0) {
@@ -432,7 +433,8 @@ native_start(const struct backend_env *env, struct err *err)
 	inst->why = mem_str("not tried yet");
 	inst->props = (struct sandbox_props){
 		.backend = "native", .level = "", .image = inst->image,
-		.network = filtered ? "filtered" : "none", .why = inst->why,
+		.network = network == BOX_NETWORK_FULL ? "full" : filtered ?
+			"filtered" : "none", .why = inst->why,
 		.limits = "", .env = filtered ? proxy_env : NULL,
 		.workspace = "/workspace",
 	};

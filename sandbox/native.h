@@ -18,7 +18,7 @@ struct native_bind {
 struct native_opts {
 	uid_t uid;		/* for root of the initial namespace; 0: 64500 */
 	const char *minimum;	/* "full" (default), the only level built in */
-	const char *network;	/* "none" (default) or "filtered" */
+	const char *network;	/* "none" (default), "filtered", "full" */
 	struct egress_opts egress;	/* what filtered lets through */
 	bool upstream;		/* the gateway itself goes out by a proxy */
 	const struct native_bind *binds;

@@ -173,7 +173,7 @@ put_binds(struct wire_out *out, const struct native_opts *opts,
 enum box_network
 native_network(const struct native_opts *opts)
 {
-	static const char *const names[] = { "none", "filtered" };
+	static const char *const names[] = { "none", "filtered", "full" };
 
 	for (size_t i = 0; opts->network && i < ARRAY_LEN(names); i++)
 		if (strcmp(opts->network, names[i]) == 0)
@@ -181,12 +181,41 @@ native_network(const struct native_opts *opts)
 	return opts->network ? BOX_NETWORK_END : BOX_NETWORK_NONE;
 }
 
+/* Of the full network; NULL: it isn't installed. */
+static const char *
+find_uplink(void)
+{
+	static const char *const places[] = {
+		"/usr/bin/slirp4netns", "/usr/local/bin/slirp4netns", "/bin/slirp4netns",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(places); i++)
+		if (access(places[i], X_OK) == 0)
+			return places[i];
+	return NULL;
+}
+
+static int
+put_network(struct wire_out *out, const struct native_opts *opts, struct err *err)
+{
+	bool full = native_network(opts) == BOX_NETWORK_FULL;
+	const char *uplink = full ? find_uplink() : "";
+
+	if (!uplink)
+		return err_set(err, ERR_CONFIG, "native.network: full needs the program "
+			"slirp4netns; install the package slirp4netns, or set "
+			"native.network to none or filtered");
+	wire_put_u32(out, native_network(opts));
+	wire_put_str(out, uplink);
+	return 0;
+}
+
 static int
 check_opts(const struct native_opts *opts, struct err *err)
 {
 	if (native_network(opts) == BOX_NETWORK_END)
-		return err_set(err, ERR_CONFIG, "native.network is \"%s\"; it is none "
-			"or filtered", opts->network);
+		return err_set(err, ERR_CONFIG, "native.network is \"%s\"; it is none, "
+			"filtered or full", opts->network);
 	if (native_network(opts) == BOX_NETWORK_FILTERED && opts->upstream)
 		return err_set(err, ERR_CONFIG, "native.network: filtered connects "
 			"directly, which network.proxy (or HTTPS_PROXY) forbids; unset "
@@ -205,7 +234,6 @@ put_limits(struct wire_out *out, const struct native_opts *o)
 	wire_put_u64(out, o->tmp_max ? o->tmp_max : 512 * MIB);
 	wire_put_u32(out, o->pids_max ? o->pids_max : 256);
 	wire_put_u32(out, o->files_max ? o->files_max : 1024);
-	wire_put_u32(out, native_network(o));
 }
 
 void *
@@ -230,7 +258,8 @@ native_seal_build(const struct backend_env *env, struct backend_inst *inst,
 	wire_put_str(&out, inst->image);
 	put_limits(&out, opts);
 	void *terms = NULL;
-	if (put_binds(&out, opts, inst, err) == 0) {
+	if (put_network(&out, opts, err) == 0 &&
+	    put_binds(&out, opts, inst, err) == 0) {
 		wire_put_bytes(&out, filter, filter_len);
 		if (out.bad) {
 			err_set(err, ERR_LIMIT, "the configured binds are too many or "

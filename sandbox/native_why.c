@@ -124,6 +124,10 @@ why(enum box_step step, int errnum)
 	if (step == BOX_STEP_USER)
 		return "gatehouse runs as root but may not change its uid; give it "
 			"CAP_SETUID and CAP_SETGID, or run it as an ordinary user";
+	if (step == BOX_STEP_UPLINK)
+		return "the full network needs /dev/net/tun, usable by the sandbox's "
+			"uid (modprobe tun; chmod 666 /dev/net/tun, as systems have it); "
+			"else set native.network to none or filtered";
 	if (errnum == ENOSYS)
 		return "this kernel is too old for it; 5.12 or newer is needed";
 	if (step == BOX_STEP_EXEC && errnum == ENOENT)

@@ -7,13 +7,14 @@ chmod 711 "$dir"
 GATEHOUSE_HOME=$dir/home; export GATEHOUSE_HOME
 CANARY_API_KEY=zzz-canary; export CANARY_API_KEY
 unset OPENAI_API_KEY OPENROUTER_API_KEY TELEGRAM_BOT_TOKEN TERMINAL_ENV
+unset HTTPS_PROXY https_proxy ALL_PROXY all_proxy
 n=0
 
 if ! "$bin" sandbox exec -- true 2>"$dir/why"; then
 	echo "1..0 # SKIP $(tr '\n#' '  ' <"$dir/why")"
 	exit 0
 fi
-echo "1..18"
+echo "1..21"
 
 result() {	# result STATUS NAME
 	n=$((n + 1))
@@ -49,11 +50,18 @@ check 'time is limited' 124 'a' 'after 1 s' --timeout 1 -- 'echo a; sleep 60'
 check 'what is left behind is said' 0 'a' 'background' -- 'sleep 60 & echo a'
 check 'a misspelt backend' 2 '' 'did you mean native' --backend nativ -- true
 check 'a bad time' 2 '' 'timeout' --timeout 1x -- true
-check 'a network that is not built in is refused' 125 '' 'network' \
-	--network full -- 'touch ran'
+check 'a misspelt network' 2 '' 'did you mean filtered' --network filterd -- 'touch ran'
+check 'a network for the host' 2 '' 'for backend native' --backend local \
+	--network none -- 'touch ran'
+HTTPS_PROXY=http://127.0.0.1:1; export HTTPS_PROXY
+check 'filtered does not go around the proxy of gatehouse' 125 '' 'network.proxy' \
+	--network filtered -- 'touch ran'
+unset HTTPS_PROXY
 "$bin" sandbox exec -- 'ls' >"$dir/out" 2>"$dir/err"
 ! grep -q ran "$dir/out"
 result $? 'and nothing ran'
+check 'the network can be another for one command' 0 'http://127.0.0.1:3128' '' \
+	--network filtered -- 'echo $https_proxy'
 
 mark=31536000.$$
 "$bin" sandbox exec -- "echo up; setsid sleep $mark & sleep $mark" \

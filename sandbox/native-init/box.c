@@ -77,7 +77,7 @@ enter_namespaces(struct box *box)
 }
 
 void
-box_main(struct box *box, pid_t *ret_init)
+box_main(struct box *box, struct box_pids *ret)
 {
 	/* Until init runs, the launcher's end is ours, too. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != box->launcher)
@@ -92,6 +92,9 @@ box_main(struct box *box, pid_t *ret_init)
 		graft_private(box);
 	if (ids_become(&box->ids) < 0)
 		box_fail(box, BOX_STEP_USER);
+	bool full = box->seal->network == BOX_NETWORK_FULL;
+	if (full)
+		uplink_fork(box, &ret->uplink);
 	enter_namespaces(box);
 	/* The change of ids cleared it. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != box->launcher)
@@ -101,12 +104,14 @@ box_main(struct box *box, pid_t *ret_init)
 	if (!box->ids.change)
 		graft_private(box);
 	graft_system(box);
+	if (full)
+		uplink_connect(box);
 	/*
 	 * CLONE_PARENT makes init a child of the launcher, which reaps it and
 	 * whose death kills it; its pid is in shared memory before it runs.
 	 */
 	pid_t pid = sys_clone(CLONE_NEWPID | CLONE_PARENT | CLONE_PARENT_SETTID,
-		ret_init);
+		&ret->init);
 	if (pid < 0)
 		box_fail(box, BOX_STEP_PIDNS);
 	if (pid == 0)

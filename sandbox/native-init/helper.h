@@ -45,6 +45,9 @@ struct seal {
 	uint64_t memory_max, file_size_max, tmp_max;
 	uint32_t pids_max, files_max;
 	enum box_network network;
+	char *uplink;		/* program of the full network; "" else */
+	dev_t uplink_dev;
+	ino_t uplink_ino;
 	void *seccomp;		/* struct sock_filter[] */
 	size_t seccomp_len;	/* bytes */
 };
@@ -124,11 +127,13 @@ struct box {
 	int landlock_abi;	/* 0: the kernel has none */
 	int listeners[BOX_LISTENERS_MAX];	/* of the proxy, until they are sent */
 	size_t nlisteners;
+	int uplink;		/* to the process that waits to be slirp4netns */
 	const char *detail;	/* what a step was about, for messages */
 };
 
 /* box.c: in a child of the launcher, until the init runs; never returns. */
-void box_main(struct box *box, pid_t *ret_init) __attribute__((noreturn));
+struct box_pids { pid_t init, uplink; };	/* 0: not started */
+void box_main(struct box *box, struct box_pids *ret) __attribute__((noreturn));
 void box_fail(struct box *box, enum box_step step) __attribute__((noreturn));
 /* graft.c: takes mounts. */
 void graft_private(struct box *box);	/* workspace and binds */
@@ -139,6 +144,9 @@ void root_build(struct box *box);
 enum box_step proc_mount_private(void);
 /* net.c: in the new network namespace: loopback, and what the seal permits. */
 void net_setup(struct box *box);
+/* uplink.c: before the new namespaces, and once they are there. */
+void uplink_fork(struct box *box, pid_t *ret_pid);
+void uplink_connect(struct box *box);
 /* init.c: PID 1 of the sandbox */
 void init_main(struct box *box) __attribute__((noreturn));
 

@@ -32,7 +32,7 @@ struct kid {
 };
 
 struct slot {
-	bool used, kill, init_dead;
+	bool used, kill, init_dead, uplink_dead;
 	uint32_t id;
 	pid_t setup;		/* builds the sandbox, then ends; 0: has ended */
 };
@@ -44,9 +44,9 @@ static struct launcher {
 	struct kid *kids;
 	size_t nkids, size;
 	struct slot slots[BOX_MAX];
-	/* Shared with the setup children: the kernel writes the pid of each
-	 * init here before it runs, so we can always kill it. */
-	pid_t *inits;
+	/* Shared with the setup children: the kernel writes the pids of what
+	 * they start here before it runs, so we can always kill it. */
+	struct box_pids *pids;
 	bool ending, orphans;
 	unsigned char frame[WIRE_FRAME_MAX];
 } l;
@@ -207,7 +207,7 @@ slot_take(uint32_t id)
 	for (size_t i = 0; i < BOX_MAX; i++)
 		if (!l.slots[i].used) {
 			l.slots[i] = (struct slot){ .used = true, .id = id };
-			l.inits[i] = 0;
+			l.pids[i] = (struct box_pids){ 0, 0 };
 			return &l.slots[i];
 		}
 	return NULL;
@@ -247,7 +247,7 @@ on_open(struct wire_in *in, const int *fds, size_t nfds)
 		abort();
 	slot->setup = fork_child();
 	if (slot->setup == 0)
-		box_main(&box, &l.inits[index]);
+		box_main(&box, &l.pids[index]);
 	if (slot->setup < 0) {
 		box_failed(fds[0], BOX_STEP_REQUEST, errno, "fork");
 		slot->used = false;
@@ -257,14 +257,16 @@ on_open(struct wire_in *in, const int *fds, size_t nfds)
 static void
 slot_kill(struct slot *slot)
 {
-	pid_t init = l.inits[slot - l.slots];
+	struct box_pids *pids = &l.pids[slot - l.slots];
 
-	/* Both are our children and not reaped yet, so the pids are theirs. */
+	/* All are our children and not reaped yet, so the pids are theirs. */
 	slot->kill = true;
 	if (slot->setup > 0)
 		kill(slot->setup, SIGKILL);
-	if (init > 0 && !slot->init_dead)
-		kill(init, SIGKILL);
+	if (pids->init > 0 && !slot->init_dead)
+		kill(pids->init, SIGKILL);
+	if (pids->uplink > 0 && !slot->uplink_dead)
+		kill(pids->uplink, SIGKILL);
 }
 
 static void
@@ -331,9 +333,13 @@ slot_settle(struct slot *slot)
 
 	if (slot->setup > 0)
 		return;
-	if (l.inits[index] && !slot->init_dead) {
+	if (l.pids[index].init && !slot->init_dead) {
 		if (slot->kill)
-			kill(l.inits[index], SIGKILL);
+			kill(l.pids[index].init, SIGKILL);
+		return;
+	}
+	if (l.pids[index].uplink && !slot->uplink_dead) {
+		kill(l.pids[index].uplink, SIGKILL);
 		return;
 	}
 	slot->used = false;
@@ -354,10 +360,13 @@ on_dead(pid_t pid, int status)
 		}
 	for (size_t i = 0; i < BOX_MAX; i++) {
 		struct slot *slot = &l.slots[i];
-		if (!slot->used || (slot->setup != pid && l.inits[i] != pid))
+		if (!slot->used || (slot->setup != pid && l.pids[i].init != pid &&
+		    l.pids[i].uplink != pid))
 			continue;
 		if (slot->setup == pid)
 			slot->setup = 0;
+		else if (l.pids[i].uplink == pid)
+			slot->uplink_dead = true;
 		else
 			slot->init_dead = true;
 		slot_settle(slot);
@@ -369,7 +378,7 @@ on_dead(pid_t pid, int status)
 static bool
 orphans_kill(void)
 {
-	size_t n = 0, size = BOX_MAX + l.nkids;
+	size_t n = 0, size = 2 * BOX_MAX + l.nkids;
 	pid_t *known = calloc(size, sizeof(*known));
 
 	if (!known)
@@ -379,8 +388,10 @@ orphans_kill(void)
 			free(known);
 			return true;	/* its init may just appear: later */
 		}
-		if (l.slots[i].used)
-			known[n++] = l.inits[i];
+		if (!l.slots[i].used)
+			continue;
+		known[n++] = l.pids[i].init;
+		known[n++] = l.pids[i].uplink;
 	}
 	for (size_t i = 0; i < l.nkids; i++)
 		known[n++] = l.kids[i].pid;
@@ -429,9 +440,9 @@ launcher_setup(void)
 	sigaddset(&set, SIGCHLD);
 	sigaddset(&set, SIGTERM);
 	l.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	l.inits = mmap(NULL, BOX_MAX * sizeof(*l.inits), PROT_READ | PROT_WRITE,
+	l.pids = mmap(NULL, BOX_MAX * sizeof(*l.pids), PROT_READ | PROT_WRITE,
 		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	return l.signals >= 0 && l.inits != MAP_FAILED &&
+	return l.signals >= 0 && l.pids != MAP_FAILED &&
 		pipe2(l.life, O_CLOEXEC) == 0;
 }
 

@@ -16,6 +16,7 @@
 enum box_network {
 	BOX_NETWORK_NONE,	/* loopback only */
 	BOX_NETWORK_FILTERED,	/* and listening sockets for the gateway's proxy */
+	BOX_NETWORK_FULL,	/* slirp4netns, which the seal names */
 	BOX_NETWORK_END
 };
 #define BOX_PROXY_PORT 3128	/* of 127.0.0.1, and of ::1 where there is IPv6 */
@@ -80,6 +81,7 @@ struct box_status {
 	X(UTSNS, "create a uts namespace") \
 	X(CGROUPNS, "create a cgroup namespace") \
 	X(PIDNS, "create a pid namespace") \
+	X(UPLINK, "start slirp4netns") \
 	X(ROOT, "build the root file system") \
 	X(PROC, "mount a new /proc") \
 	X(PIVOT, "change the root") \

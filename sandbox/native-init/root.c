@@ -89,14 +89,19 @@ put_etc(struct box *box)
 		return;		/* an image brings its own */
 	make_file(box, "etc/passwd", passwd);
 	make_file(box, "etc/group", group);
-	/* Look-ups of names end at once: there is no DNS inside. */
-	make_file(box, "etc/nsswitch.conf",
+	/* Look-ups of names end at once: there is no DNS inside, unless there
+	 * is a whole network. */
+	bool dns = box->seal->network == BOX_NETWORK_FULL;
+	make_file(box, "etc/nsswitch.conf", dns ?
+		"passwd: files\ngroup: files\nhosts: files dns\nservices: files\n"
+		"protocols: files\n" :
 		"passwd: files\ngroup: files\nhosts: files\nservices: files\n"
 		"protocols: files\n");
 	make_file(box, "etc/hosts",
 		"127.0.0.1 localhost sandbox\n::1 localhost ip6-localhost\n");
 	make_file(box, "etc/hostname", "sandbox\n");
-	make_file(box, "etc/resolv.conf", "");
+	/* Where slirp4netns answers for the host's resolver. */
+	make_file(box, "etc/resolv.conf", dns ? "nameserver 10.0.2.3\n" : "");
 }
 
 static void

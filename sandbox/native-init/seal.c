@@ -84,6 +84,20 @@ parse_binds(struct seal *seal, struct wire_in *in)
 	seal->nbinds = n;
 }
 
+/* A program that nobody but root can have put there. */
+static bool
+uplink_ok(struct seal *seal)
+{
+	struct stat st;
+
+	if (!seal->uplink || seal->uplink[0] != '/' || stat(seal->uplink, &st) < 0 ||
+	    !S_ISREG(st.st_mode) || st.st_uid != 0 || (st.st_mode & 022))
+		return false;
+	seal->uplink_dev = st.st_dev;
+	seal->uplink_ino = st.st_ino;
+	return true;
+}
+
 static void
 parse_native(struct seal *seal, const void *data, size_t len)
 {
@@ -101,6 +115,7 @@ parse_native(struct seal *seal, const void *data, size_t len)
 	seal->pids_max = wire_get_u32(&in);
 	seal->files_max = wire_get_u32(&in);
 	uint32_t network = wire_get_u32(&in);
+	seal->uplink = strdup(wire_get_str(&in));
 	parse_binds(seal, &in);
 	const void *filter = wire_get_bytes(&in, &filter_len);
 	/* Host uid 0 is never what a sandbox runs as. */
@@ -117,6 +132,8 @@ parse_native(struct seal *seal, const void *data, size_t len)
 	memcpy(seal->seccomp, filter, filter_len);
 	seal->seccomp_len = filter_len;
 	seal->network = (enum box_network)network;
+	if (network == BOX_NETWORK_FULL && !uplink_ok(seal))
+		return;
 	seal->native = true;
 }
 

@@ -26,6 +26,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		REQUIRE(seal.uid != 0 && seal.gid != 0 && seal.seccomp &&
 			seal.seccomp_len >= 8 && seal.seccomp_len % 8 == 0 &&
 			seal.state_dir[0] == '/');
+		REQUIRE(seal.network < BOX_NETWORK_END &&
+			(seal.network != BOX_NETWORK_FULL || seal.uplink[0] == '/'));
 		for (size_t i = 0; i < seal.nbinds; i++)
 			REQUIRE(seal.binds[i].source[0] == '/' && seal.binds[i].target[0] != '/');
 	}
@@ -38,6 +40,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	free(seal.state_dir);
 	free(seal.image);
+	free(seal.uplink);
 	free(seal.seccomp);
 	return 0;
 }
