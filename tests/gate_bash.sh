@@ -23,7 +23,13 @@ gen_word() {
 	local w=(a b c1 x.y "'q r'" '"d e"' '$v' '"$v"' '${v}' '${u:-dflt}' "\$'e\\x41'"
 		'{p,q}' 'a\ b' '$(id i1)' '"$(uname s)"' '`stat t`' '$((1 + 2))' "'#'"
 		'a#b' '"a'\''b"' '${v%l}' '"${u:-"n m"}"' '<(du p)' '~' '$'"'"'\n'"'"
-		'${#v}' '"$(wc "$(cut in)")"' "''" '$nope' '"a;rm b"' "'\$(rm c)'" '\$v')
+		'${#v}' '"$(wc "$(cut in)")"' "''" '$nope' '"a;rm b"' "'\$(rm c)'" '\$v'
+		'${p%/*}' '"${p##*/}"' '${p%.*}' '${p%%.*}' '${p#*/}' '${p%.c}.o' '${p/c/$(id r)}'
+		'${v:0:$(id s)}' '"${two[@]}"' '${two[1]}' '"${two[*]}"' '${#two[@]}' '"$@"' '$*'
+		'$(( $(id n) + 1 ))' $'"x\\\ny"' $'a\\\nb' '~/d' '{1..3}' '{a,b{c,d}}x' '$"loc"'
+		$'$(cat <<Q\nz $(uname q) `id "k l"`\nQ\n)' $'"$(cat <<\'Q\'\n$(rm q) \'\nQ\n)"' '@(a|b)'
+		'"$(echo "$(id "q r")" \"x\")"' '`echo \`stat i\``' '"`du \"a b\"`"' 'x=~/y' '"${u:+"a $(rm n)"}"'
+		'"${u:-$(id "${v:-"z}"}")}"' '!x' '[a-b]*' '\[' '"$'"'"'q'"'"'"' 'a=b' '%1' '-n' '--' '2' '$$x')
 	r=${w[RANDOM % ${#w[@]}]}
 }
 gen_name() {
@@ -42,7 +48,15 @@ gen_name() {
 gen_simple() {
 	gen_name; local s=$r i
 	for ((i = RANDOM % 3; i > 0; i--)); do gen_word; s+=" $r"; done
-	case $((RANDOM % 14)) in
+	case $((RANDOM % 22)) in
+	8) s="k=\$(id pre) m=\"\`stat p\`\" $s";;
+	9) s=${s/ / \\$'\n' };;
+	10) s+=$' <<A <<-B\n$(uname a1)\nA\n\t`id b1`\n\tB\n';;
+	11) s+=" 2> /dev/null <(id ps)";;
+	12) s="command $s";;
+	13) s="time -p $s";;
+	14) s+=" > \"\$(echo /dev/null)\"";;
+	15) s+=" {fd}>&1 5>&-";;
 	0) s="k=1 $s";;
 	1) s+=" 2>&1";;
 	2) s+=" > /dev/null";;
@@ -57,7 +71,7 @@ gen_simple() {
 gen_cmd() {	# DEPTH
 	local d=$1 a b
 	if ((d <= 0)); then gen_simple; return; fi
-	case $((RANDOM % 22)) in
+	case $((RANDOM % 48)) in
 	0) gen_cmd $((d - 1)); a=$r; gen_cmd $((d - 1)); r="$a"$'\n'"$r";;
 	1) gen_cmd $((d - 1)); a=$r; gen_cmd 0; r="$a"$'\n'"$r | $r";;
 	2) gen_simple; a=$r; gen_simple; r="${a%$'\n'}"$'\n'"{ $r"$'\n'"} && id and || id or";;
@@ -80,6 +94,32 @@ gen_cmd() {	# DEPTH
 	19) pick names; a=$r; r="arr=($a el); \"\${arr[@]}\"";;
 	20) gen_word; a=$r; r="ls \"\${nope:-$a}\"; ls \${nope+x} ${a}";;
 	21) r="trap 'id trapped' EXIT; ls trap";;
+	22) gen_cmd $((d - 1)); r="select s in a b; do $r"$'\n'"break; done";;
+	23) gen_cmd $((d - 1)); r="coproc { $r"$'\n'"}; wait";;
+	24) gen_cmd $((d - 1)); r="function fk { $r"$'\n'"} > /dev/null; fk a";;
+	25) gen_cmd $((d - 1)); r="until id stop || true; do $r"$'\n'"done";;
+	26) gen_cmd $((d - 1)); r="for ((i = 0; i < 2; i++)); do $r"$'\n'"done";;
+	27) gen_word; r="(( n = 1 + 0$(printf %d $((RANDOM % 9))) )); id \$n $r";;
+	28) gen_cmd $((d - 1)); a=$r; gen_simple; r="case ab in a*) $a"$'\n'";& q) $r"$'\n'";;& *b) id last;; esac";;
+	29) gen_word; r="two_f() { shift; ls \"\$@\" \$#; }; two_f 1 $r";;
+	30) gen_cmd $((d - 1)); r="ls \$(cat <<Z"$'\n'"\$($r"$'\n'")"$'\n'"Z"$'\n'")";;
+	31) gen_cmd $((d - 1)); r="printf 'a\\nb\\n' | while read -r l; do $r"$'\n'"done";;
+	32) gen_cmd 0; a=${r%$'\n'}; r="[[ -n \$($a"$'\n'") || x == y ]] && id t";;
+	33) gen_cmd $((d - 1)); a=$r; gen_simple; r="{ $a"$'\n'"} 2>&1 | $r";;
+	34) gen_word; r="args='a b'; ls \$args $r";;
+	35) pick names; r="lf() { local c=$r k; \$c in; k=\$(id sub); }; lf";;
+	36) pick names; a=$r; r="\${nocmd:-$a} w; \"\${nocmd-$a}\" w2";;
+	37) gen_cmd 0; a=${r//\'/\'\\\'\'}; a=${a//\'/\'\\\'\'}; r="eval 'eval '\\''$a'\\'''";;
+	38) pick names; a=$r; r="c2=$a; c3=\$c2; \"\$c3\" x; c4='$a y z'; \$c4";;
+	39) pick names; r="f=$r.c; \${f%.c} t; g=d/$r; \${g##*/} t";;
+	40) gen_word; r="for q in a.c d/e.c; do ls \"\${q%.c}.o\" \${q##*/} $r; done";;
+	41) gen_cmd $((d - 1)); r="( $r"$'\n'") & wait";;
+	42) gen_simple; a=$r; gen_simple; r="if ! $a"$'\n'"then :; elif [ x ]; then $r"$'\n'"fi";;
+	43) pick names; r="rec() { [ \"\$1\" = 0 ] || { $r \$1; rec 0; }; }; rec 1";;
+	44) gen_cmd $((d - 1)); r="declare z=\$($r"$'\n'"); export y=\"\$z\"";;
+	45) gen_word; a=$r; r="map=([k]=$a [\$(id ix)]=2); ls \"\${map[@]}\"";;
+	46) gen_cmd $((d - 1)); r="while false; do :; done < <($r"$'\n'")";;
+	47) pick names; r="IFS=:; c5=$r:a; \$c5";;
 	esac
 }
 
@@ -88,7 +128,7 @@ escape() {	# for --stdin
 }
 
 for ((i = 0; i < count; i++)); do
-	gen_cmd $((RANDOM % 4)); scripts[i]="v=val; $r"
+	gen_cmd $((RANDOM % 4)); scripts[i]="v=val p=d/e.c two=(t1 \"t 2\"); $r"
 	escape "${scripts[i]}"; printf '%s\n' "$r"
 done > "$tmp/in"
 "$gatehouse" gate check --stdin --workspace "$tmp/w" --user-home "$tmp" \
@@ -127,7 +167,7 @@ seen_patterns() {
 	done
 }
 
-log_it='command_not_found_handle() { local a l=; for a; do l+="<$a>"; done; l=${l//$'"'\\n'"'/\~}; builtin printf "%s\n" "$l" >> "$LOG"; builtin printf "rm out\n"; }; export -f command_not_found_handle; '
+log_it='command_not_found_handle() { local a l=; for a; do l+="<$a>"; done; l=${l//$'"'\\n'"'/\~}; builtin printf "%s\n" "$l" >> "$LOG"; builtin printf "rm out\n"; }; export -f command_not_found_handle; cat() { local l; builtin printf "<cat>\n" >> "$LOG"; while IFS= builtin read -r l || [[ -n $l ]]; do builtin printf "%s\n" "$l"; done; }; '
 mkdir -p "$tmp/w"
 bad=0 allowed=0 ran=0
 i=0
@@ -142,6 +182,7 @@ while IFS= read -r json; do
 	seen_patterns "${json##*\"commands\":}"
 	while IFS= read -r line; do
 		ran=$((ran + 1))
+		line=${line//\/dev\/fd\/6[0-9]/\/dev\/fd\/63}	# all are shown as the first
 		as_shown "$line"
 		for p in "${patterns[@]}"; do
 			# shellcheck disable=SC2053 # a pattern on purpose

@@ -46,6 +46,7 @@ unescape(char *s, size_t len)
 	return n;
 }
 
+/* Exactly these keys: what reads it may refuse others. */
 static struct json *
 verdict_json(const struct gate_ctx *ctx, const struct gate_verdict *v)
 {
@@ -55,8 +56,6 @@ verdict_json(const struct gate_ctx *ctx, const struct gate_verdict *v)
 		struct json *r = json_object();
 		json_set_str(r, "key", v->rules[i].key);
 		json_set_str(r, "why", v->rules[i].why);
-		json_set_str(r, "verdict", gate_level_name(v->rules[i].level));
-		json_set_bool(r, "severe", v->rules[i].severe);
 		json_add_take(rules, r);
 	}
 	for (size_t i = 0; i < v->ncommands; i++)
@@ -64,10 +63,6 @@ verdict_json(const struct gate_ctx *ctx, const struct gate_verdict *v)
 	json_set_str(root, "verdict", gate_level_name(gate_effective(ctx, v)));
 	json_set_take(root, "rules", rules);
 	json_set_take(root, "commands", commands);
-	if (ctx->backend)
-		json_set_str(root, "backend", ctx->backend);
-	if (v->always)
-		json_set_str(root, "always", v->always);
 	return root;
 }
 
@@ -88,6 +83,8 @@ check_one(const struct gate_ctx *ctx, const char *s, size_t len, bool as_json)
 				v.rules[i].key, v.rules[i].why);
 		for (size_t i = 0; i < v.ncommands; i++)
 			printf("  runs: %s\n", v.commands[i]);
+		if (v.always)
+			printf("  \"always\" would allow: %s\n", v.always);
 	}
 	gate_verdict_done(&v);
 	return level;

@@ -298,9 +298,13 @@ expand_subst(struct builder *b, const struct sh_part *part)
 	struct walk_var *vars = w->vars;
 	const char *cwd = w->cwd;
 	struct gate_flow in = { .present = false };
+	const struct gate_field *args = w->args;
+	size_t nargs = w->nargs;
 	walk_node(w, part->script, &in, &out);
 	w->vars = vars;
 	w->cwd = cwd;
+	w->args = args;
+	w->nargs = nargs;
 	b->flags |= FIELD_SUBST;
 	if (out.text) {
 		size_t n = out.len;
@@ -385,9 +389,13 @@ expand_proc(struct builder *b, const struct sh_part *part)
 	struct gate_flow out = { .present = false };
 	struct walk_var *vars = b->w->vars;
 	const char *cwd = b->w->cwd;
+	const struct gate_field *args = b->w->args;
+	size_t nargs = b->w->nargs;
 	walk_node(b->w, part->script, &in, &out);
 	b->w->vars = vars;
 	b->w->cwd = cwd;
+	b->w->args = args;
+	b->w->nargs = nargs;
 	put_value(b, "/dev/fd/63", 10, FIELD_PROC | (out.flags & FIELD_TAINT), true);
 }
 

@@ -3,6 +3,26 @@
 
 #include "gateway/gate/rules.h"
 
+/* What xargs appends: words where its input is known and blanks part it. */
+static void
+push_given(struct walk *w, struct gate_cmd *c, const char *arg,
+	struct field_list *list, const struct gate_field *given)
+{
+	const char *s = given->s;
+	bool whole = given->flags & (FIELD_ANY | FIELD_NAME | FIELD_GLOB) ||
+		strpbrk(s, "'\"\\") || opts_has(c, arg, "0dL", "null delimiter");
+	if (whole) {
+		field_push(w, list, *given);
+		return;
+	}
+	for (size_t n; *s && !w->stop; s += n) {
+		s += strspn(s, " \t\n");
+		n = strcspn(s, " \t\n");
+		if (n > 0)
+			field_push(w, list, field_text(w, s, n, given->flags));
+	}
+}
+
 /* The operands of xargs come from its input: what is known of it is shown to
  * the inner rule as one more field. */
 void
@@ -53,7 +73,7 @@ rule_xargs(struct walk *w, struct gate_cmd *c, const char *arg)
 		field_push(w, &list, f);
 	}
 	if (!replace && given.len > 0)
-		field_push(w, &list, given);
+		push_given(w, c, arg, &list, &given);
 	struct gate_cmd sub = { .v = list.v, .n = list.n, .wrapped = true };
 	if (list.n > 0 && strcmp(list.v[0].s, "rm") == 0)
 		walk_ask(w, GATE_CLASS_FILES, "xargs with rm",

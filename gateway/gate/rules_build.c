@@ -205,7 +205,7 @@ rule_data_loss(struct walk *w, struct gate_cmd *c)
 		    "db:drop db:reset db:purge db:wipe migrate:fresh migrate:reset "
 		    "ecto.drop ecto.reset flush reset_db sqlflush db:schema:load "
 		    "drop-all schema:drop database:drop db:truncate_all migrate:refresh migrate:rollback "
-		    "db:migrate:undo:all db:rollback downgrade --force-reset"))
+		    "db:migrate:undo db:migrate:undo:all db:rollback downgrade --force-reset"))
 			walk_ask(w, GATE_CLASS_FILES, "database emptied or changed",
 				"%s %s loses what a database holds", c->name, f->s);
 	}

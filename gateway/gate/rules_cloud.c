@@ -198,8 +198,12 @@ rule_docker(struct walk *w, struct gate_cmd *c, const char *arg)
 		for (size_t i = 1; i + 1 < sub.n; i++)
 			if (field_is(&sub.v[i], "-o"))
 				path_check_write(w, &sub.v[i + 1], "writes");
-	} else if (word_in(verb, n, "start load import commit attach"))
+	} else if (word_in(verb, n, "start load import commit attach")) {
+		if (c->in.flags & FIELD_FETCHED)
+			walk_ask(w, GATE_CLASS_CODE, "fetched code run",
+				"docker %s takes what the network sends", verb);
 		return;
+	}
 	else if (!word_in(verb, n, docker_reads))
 		walk_ask(w, GATE_CLASS_FILES, word_in(verb, n, "restart stop kill") ?
 			"docker restart/stop/kill" :
@@ -282,6 +286,10 @@ cloud_shows(const char *s, const char *more)
 	static const char *const starts[] = { "list-", "describe-", "get-", "head-",
 		"batch-get", "validate-", "lookup-", "search-", "filter-", "check-",
 		"view-", "estimate-", "preview-", "scan-", "query-", "test-" };
+	const char *colon = strchr(s, ':');	/* "sites:list" */
+	if (colon && word_in(colon + 1, strlen(colon + 1), "list info get status show "
+	    "open"))
+		return true;
 	size_t n = strlen(s);
 	return word_in(s, n, verbs) || (more && word_in(s, n, more)) ||
 		starts_with_any(s, starts, sizeof(starts) / sizeof(starts[0]));
@@ -370,17 +378,18 @@ const struct gate_kind kinds_cloud[] = {
 	{ "docker podman nerdctl", rule_docker, "+H:c:l:" },
 	{ "docker-compose podman-compose", rule_compose, NULL },
 	{ "kubectl oc k3s kubecolor k", rule_kubectl, "+n:" },
-	{ "k9s stern kubectx kubens minikube kind k3d eksctl kops argocd flux istioctl "
-	  "velero kustomize skaffold helmfile", rule_cloud, "build" },
+	{ "k9s kubectx kubens minikube kind k3d eksctl kops argocd flux istioctl "
+	  "velero kustomize skaffold helmfile", rule_cloud,
+	  "build ip profile" },
 	{ "helm", rule_helm, "repo-list env" },
-	{ "terraform tofu terragrunt pulumi cdk cdktf sam serverless vagrant",
+	{ "terraform tofu terragrunt pulumi cdk cdktf sam serverless sls vagrant",
 	  rule_cloud, "init synth refresh-only workspace-list build" },
 	{ "packer", rule_cloud, "init" },
 	{ "aws gcloud az gsutil doctl hcloud linode-cli oci ibmcloud aliyun s3cmd "
 	  "bq influx rclone mc azcopy b2sdk scw exo fly flyctl heroku vercel netlify firebase "
 	  "wrangler railway render supabase gh-pages surge eb cf dokku now amplify "
 	  "openstack virsh vboxmanage VBoxManage qm govc multipass lxc-ls limactl "
-	  "colima", rule_cloud, "dev build" },
+	  "colima", rule_cloud, "dev build emulators:start" },
 	{ "buildah skopeo crane kaniko img ctr crictl", rule_cloud,
 	  "images inspect bud build" },
 	{ "ansible ansible-console ansible-galaxy salt salt-call "

@@ -421,6 +421,8 @@ git_sub(struct walk *w, struct gate_cmd *c, const char *sub)
 	git_running(w, c, sub);
 	git_out(c, sub);
 	git_makes(w, c, sub);
+	if (word_in(sub, strlen(sub), "apply am") && (c->in.flags & FIELD_FETCHED))
+		w->tree_fetched = true;
 	if (!strcmp(sub, "push"))
 		git_push(w, c);
 	else if (!strcmp(sub, "checkout"))

@@ -6,7 +6,7 @@
 static bool
 names_secret(const char *s)
 {
-	static const char *const parts[] = { "secret", "token", "passw", "key",
+	static const char *const parts[] = { "secret", "token", "pass", "key",
 		"credential" };
 	for (size_t i = 0; s && i < sizeof(parts) / sizeof(parts[0]); i++)
 		if (strcasestr(s, parts[i]))

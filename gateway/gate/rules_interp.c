@@ -127,7 +127,7 @@ python_module(struct walk *w, struct gate_cmd *c, size_t at)
 	static const char ask[] = "pdb code webbrowser pty zipapp ensurepip "
 		"smtpd ftplib telnetlib runpy cgi";
 	const char *m = c->v[at].s;
-	if (strcmp(m, "pip") == 0 || strcmp(m, "ensurepip") == 0) {
+	if (word_in(m, strlen(m), "pip ensurepip twine poetry pipx pipenv uv")) {
 		walk_fields(w, c, at);
 	} else if (strcmp(m, "http.server") == 0) {
 		for (size_t i = at + 1; i < c->n; i++) {
@@ -147,6 +147,9 @@ python_module(struct walk *w, struct gate_cmd *c, size_t at)
 		for (size_t i = at + 1; i < c->n; i++)
 			if (c->v[i].s[0] != '-')
 				path_check_write(w, &c->v[i], "makes");
+	} else if (word_in(m, strlen(m), "zipfile tarfile") && c->n > at + 3 &&
+	    word_in(c->v[at + 1].s, c->v[at + 1].len, "-e --extract")) {
+		path_check_write(w, &c->v[c->n - 1], "unpacks into");
 	} else if (strcmp(m, "py_compile") == 0 || strcmp(m, "compileall") == 0) {
 		rule_readers(w, c, at + 1);
 	} else if (c->v[at].flags & FIELD_ANY) {

@@ -7,7 +7,7 @@
 static const char npx_known[] = "tsc eslint prettier jest vitest mocha playwright "
 	"cypress webpack vite rollup esbuild babel ts-node tsx next nuxt nuxi astro "
 	"svelte-check svelte-kit vue-tsc vue-cli-service turbo nx lerna lint-staged "
-	"stylelint postcss tailwindcss prisma drizzle-kit typeorm knex sequelize "
+	"stylelint postcss tailwindcss prisma drizzle-kit typeorm knex sequelize sequelize-cli "
 	"storybook start-storybook serve http-server nodemon concurrently rimraf "
 	"depcheck npm-check-updates ncu madge c8 nyc tap ava karma gulp grunt parcel "
 	"expo react-scripts ng biome oxlint knip size-limit license-checker typedoc "
@@ -110,6 +110,7 @@ npm_install(struct walk *w, struct gate_cmd *c, size_t at)
 		if (field_is(f, "--prefix") && i + 1 < c->n && i > at)
 			path_check_write(w, &c->v[i + 1], "installs into");
 		if (i > at && f->s[0] != '-' && (by_address(f->s) ||
+		    (f->flags & FIELD_FETCHED) ||
 		    (strchr(f->s, '.') && path_was_written(w, f))))
 			ask_remote(w, c->name, f->s);
 		if (field_starts(f, "--registry") || field_starts(f, "--script-shell") ||
@@ -204,6 +205,7 @@ pip_install(struct walk *w, struct gate_cmd *c)
 		    opts_long(&o, "system", 6)))
 			ask_wide(w, c->name);
 		if ((k == OPT_WORD && (by_address(o.word->s) ||
+		    (o.word->flags & FIELD_FETCHED) ||
 		    (strchr(o.word->s, '.') && path_was_written(w, o.word)))) ||
 		    ((k == 'e' || k == 'r') && o.val && by_address(o.val)))
 			ask_remote(w, c->name, k == OPT_WORD ? o.word->s : o.val);

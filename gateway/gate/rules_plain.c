@@ -390,7 +390,7 @@ rule_logs(struct walk *w, struct gate_cmd *c, const char *arg)
 
 const struct gate_kind kinds_plain[] = {
 	{ "true false : sync sleep jobs fg bg exit return break continue "
-	  "shift times umask ulimit help logout popd dirs type "
+	  "times umask ulimit help logout popd dirs type "
 	  "whereis shopt suspend caller disown yes uptime clear reset "
 	  "tput stty locale free vmstat iostat mpstat lscpu lsblk lsusb lspci "
 	  "lsmod lsns lslocks findmnt cal ncal factor numfmt users who w last "
@@ -401,7 +401,7 @@ const struct gate_kind kinds_plain[] = {
 	  "sw_vers sensors acpi slabtop iotop nvidia-smi rocm-smi "
 	  "duf dust procs btm glances iftop inxi hwinfo lshw dmidecode xrandr "
 	  "glxinfo vulkaninfo tig fzf gum manpath ncdu global sar pidstat dstat "
-	  "atq hostid logname runlevel infocmp lstopo cpuid upower vnstat ipcalc "
+	  "atq stern hostid logname runlevel infocmp lstopo cpuid upower vnstat ipcalc "
 	  "sipcalc onefetch qalc datediff toilet lolcat fortune banner ast-grep blkid "
 	  "pg_isready pg_config sqldiff mysqlshow pg_lsclusters envsubst "
 	  "pv tokei cloc scc sloccount clang-tidy cppcheck",

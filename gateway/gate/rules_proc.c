@@ -230,6 +230,8 @@ const struct gate_kind kinds_proc[] = {
 	{ "service rc-service rc-update invoke-rc.d update-rc.d sv initctl "
 	  "supervisorctl launchctl monit pm2 forever", rule_service,
 	  "status list --status-all print info show logs monit ls jlist prettylist" },
+	{ "nginx apachectl apache2ctl httpd haproxy", rule_unless, "-t -T -v -V "
+	  "configtest status -c|files|stop/restart system service|changes a service" },
 	{ "crontab at batch atrm anacron fcrontab", rule_crontab, NULL },
 	{ "renice", rule_says, "files|process ended|changes other processes" },
 	{ NULL, NULL, NULL },

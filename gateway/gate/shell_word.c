@@ -160,6 +160,7 @@ scan_expanding(struct sh_scan *p, const char *stop, bool dquote)
 	size_t run = p->pos;
 	while (p->pos < p->len && !strchr(stop, p->s[p->pos])) {
 		char c = p->s[p->pos];
+		size_t at = p->pos;
 		bool special = c == '\\' || c == '$' || c == '`' ||
 			(c == '\'' && !dquote) ||
 			(c == '"' && (!dquote || stop[0] == '}'));
@@ -182,6 +183,10 @@ scan_expanding(struct sh_scan *p, const char *stop, bool dquote)
 			tail = append(tail, scan_single_quote(p));
 		else
 			tail = append(tail, scan_double_quote(p));
+		/* Bash doesn't say which quotes a \" in there belongs to */
+		if (c == '"' && dquote && memchr(p->s + at, '`', p->pos - at) &&
+		    memmem(p->s + at, p->pos - at, "\\\"", 2))
+			scan_fail(p, "escaped quotes in a back-tick in an expansion");
 		run = p->pos;
 	}
 	if (p->pos > run)

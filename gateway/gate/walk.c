@@ -151,6 +151,8 @@ walk_pipe(struct walk *w, const struct sh_node *n, const struct gate_flow *in,
 	bool many = n->kids && n->kids->next;
 	struct walk_var *vars = w->vars;
 	const char *cwd = w->cwd;
+	const struct gate_field *args = w->args;
+	size_t nargs = w->nargs;
 	w->compound |= many;
 	for (const struct sh_node *k = n->kids; k && !w->stop; k = k->next) {
 		struct gate_flow next = { .present = false };
@@ -160,6 +162,8 @@ walk_pipe(struct walk *w, const struct sh_node *n, const struct gate_flow *in,
 		if (many) {	/* each part is a subshell */
 			w->vars = vars;
 			w->cwd = cwd;
+			w->args = args;
+			w->nargs = nargs;
 		}
 	}
 	flow_add(out, &now);
@@ -172,11 +176,17 @@ walk_andor(struct walk *w, const struct sh_node *n, const struct gate_flow *in,
 	struct walk_var *first = NULL;
 	const char *cwd = w->cwd;
 	struct walk_var *before = w->vars;
+	const struct gate_field *args = w->args, *first_args = args;
+	size_t nargs = w->nargs;
 	for (const struct sh_node *k = n->kids; k && !w->stop; k = k->next) {
 		struct walk_var *start = w->vars;
 		walk_node(w, k, in, out);
-		if (k == n->kids)
+		if (k == n->kids) {
 			first = w->vars;
+			first_args = w->args;
+		}
+		if (w->args != first_args)	/* it may not have run */
+			w->args = NULL;
 		if (k->join == '|')
 			var_forget_since(w, start);
 	}
@@ -187,6 +197,8 @@ walk_andor(struct walk *w, const struct sh_node *n, const struct gate_flow *in,
 	if (n->background) {
 		w->cwd = cwd;
 		w->vars = before;
+		w->args = args;
+		w->nargs = nargs;
 	}
 }
 
@@ -206,6 +218,9 @@ forget_assigned(struct walk *w, const struct sh_node *n)
 			if (v->parts && v->parts->type == SH_LIT && !v->parts->next)
 				var_set(w, arena_strn(w->arena, v->parts->text,
 					v->parts->len), NULL);
+		if (n->type == SH_SIMPLE && head && head->type == SH_LIT &&
+		    word_in(head->text, head->len, "set shift"))
+			w->args = NULL;
 		if (n->type == SH_FOR)
 			var_set(w, n->name, NULL);
 		forget_assigned(w, n->kids);
@@ -230,12 +245,15 @@ walk_branches(struct walk *w, const struct sh_node *n, const struct gate_flow *i
 	const char *cwd = w->cwd;
 	if (n->type == SH_LOOP)
 		forget_assigned(w, n->kids);
+	const struct gate_field *args = w->args;
 	expand_all(w, n->words);
 	for (const struct sh_node *k = n->kids; k && !w->stop; k = k->next) {
 		expand_all(w, k->type == SH_CLAUSE ? k->words : NULL);
 		walk_node(w, k->type == SH_CLAUSE ? k->kids : k, in, out);
 		if (n->type == SH_CASE)
 			w->cwd = cwd;
+		if (w->args != args)
+			w->args = NULL;
 	}
 	var_forget_since(w, vars);
 	if (w->cwd != cwd && (!w->cwd || !cwd || strcmp(w->cwd, cwd) != 0))
@@ -316,13 +334,26 @@ compound_input(struct walk *w, const struct sh_node *n, const struct gate_flow *
 	return now;
 }
 
+static void
+walk_subshell(struct walk *w, const struct sh_node *n, const struct gate_flow *in,
+	struct gate_flow *out)
+{
+	struct walk_var *vars = w->vars;
+	const char *cwd = w->cwd;
+	const struct gate_field *args = w->args;
+	size_t nargs = w->nargs;
+	walk_node(w, n->kids, in, out);
+	w->vars = vars;
+	w->cwd = cwd;
+	w->args = args;
+	w->nargs = nargs;
+}
+
 void
 walk_node(struct walk *w, const struct sh_node *n, const struct gate_flow *in,
 	struct gate_flow *out)
 {
 	struct gate_flow now;
-	struct walk_var *vars = w->vars;
-	const char *cwd = w->cwd;
 	if (!n || w->stop)
 		return;
 	if (++w->out->steps > 64 * 1024 * 1024)
@@ -348,9 +379,7 @@ walk_node(struct walk *w, const struct sh_node *n, const struct gate_flow *in,
 		break;
 	case SH_SUBSHELL:
 	case SH_COPROC:
-		walk_node(w, n->kids, &now, out);
-		w->vars = vars;
-		w->cwd = cwd;
+		walk_subshell(w, n, &now, out);
 		break;
 	case SH_GROUP:
 	case SH_CLAUSE:
