@@ -53,7 +53,8 @@ struct config {
 	struct {
 		int64_t max_turns;
 		msec_t restart_drain_timeout;
-		char *system_prompt;
+		char *system_prompt, *environment_hint;
+		bool environment_probe;
 	} agent;
 	struct {
 		char *backend, *cwd, *messaging_cwd, *native_image;

@@ -80,8 +80,6 @@ static const struct config_known known[] = {
 	{ "agent.intent_ack_continuation", NULL, NULL },
 	{ "agent.task_completion_guidance", NULL, NULL },
 	{ "agent.parallel_tool_call_guidance", NULL, NULL },
-	{ "agent.environment_probe", NULL, NULL },
-	{ "agent.environment_hint", NULL, NULL },
 	{ "agent.verify_on_stop", NULL, NULL },
 	{ "agent.max_verify_nudges", NULL, NULL },
 	{ "agent.disabled_toolsets.*", NULL, NULL },

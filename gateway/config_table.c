@@ -44,6 +44,13 @@ const struct config_key config_keys[] = {
 	  NULL, "HERMES_MAX_ITERATIONS", 0, "Model calls in one run." },
 	{ "agent.system_prompt", NULL, CONFIG_STR, AT(agent.system_prompt), "", 0,
 	  0, NULL, NULL, 0, "Text put before the built-in system prompt." },
+	{ "agent.environment_probe", NULL, CONFIG_BOOL,
+	  AT(agent.environment_probe), "true", 0, 0, NULL, NULL, 0,
+	  "Looks once, at the start, at what a sandbox offers (system, tools), and "
+	  "tells the model." },
+	{ "agent.environment_hint", NULL, CONFIG_STR, AT(agent.environment_hint), "",
+	  0, 0, NULL, "HERMES_ENVIRONMENT_HINT", 0,
+	  "Words for the model on where its commands run." },
 	{ "agent.restart_drain_timeout", NULL, CONFIG_SECONDS,
 	  AT(agent.restart_drain_timeout), "10", 0, 3600, NULL,
 	  "HERMES_RESTART_DRAIN_TIMEOUT", 0,

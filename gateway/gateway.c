@@ -95,7 +95,7 @@ make_parts(struct gateway *gw)
 		.loop = o->loop, .store = o->store, .model = o->model,
 		.gate = gw->gate, .sandboxes = o->sandboxes,
 		.delivery = gw->delivery, .notices = gw->notices,
-		.one_shot = o->one_shot, .profile = o->route.profile,
+		.one_shot = o->one_shot, .hint = o->hint, .profile = o->route.profile,
 		.scope = o->scope, .persona = o->persona, .busy = o->busy,
 		.max_turns = o->max_turns, .max_tokens = o->max_tokens,
 		.arg = gw, .instance = gateway_instance,
@@ -136,6 +136,8 @@ gateway_start(const struct gateway_opts *opts)
 		gw->served[i].why = mem_str("");
 	}
 	make_parts(gw);
+	if (opts->survey)
+		sandboxes_warm(opts->sandboxes);
 	gw->waiting = store_recover(opts->store, loop_wall(opts->loop),
 	    on_recovered, gw);
 	return gw;

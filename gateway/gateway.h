@@ -52,6 +52,8 @@ struct gateway_opts {
 	enum sandbox_scope scope;
 	enum notices_show notices;
 	bool one_shot;			/* ends with its first answer */
+	bool survey;			/* agent.environment_probe */
+	const char *hint;		/* agent.environment_hint */
 	const char *persona;
 	unsigned max_turns;
 	int64_t max_tokens;

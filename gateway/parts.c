@@ -236,6 +236,8 @@ parts_gateway_opts(struct parts *p, struct gateway_opts *ret_opts)
 			.preview_min = (size_t)cfg->streaming.buffer_threshold,
 			.cursor = cfg->streaming.cursor,
 		},
+		.survey = cfg->agent.environment_probe,
+		.hint = cfg->agent.environment_hint,
 		.notices = notices_show_parse(
 		    cfg->display.background_process_notifications),
 		.busy = strcmp(cfg->display.busy_input_mode, "interrupt") == 0 ?

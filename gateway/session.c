@@ -248,6 +248,7 @@ session_run(struct session *s, const struct run_claim *claim, msec_t hold_ms)
 		.user_name = s->origin.user_name,
 		.shared = s->origin.shared,
 		.environment = sandbox_describe(env->sandboxes, owner),
+		.hint = env->hint,
 	};
 
 	s->system = prompt_make(&prompt);

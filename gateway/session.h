@@ -37,6 +37,7 @@ struct session_env {
 	bool one_shot;			/* nobody is there after the answer */
 	const char *profile;
 	enum sandbox_scope scope;
+	const char *hint;		/* on where commands run, or NULL */
 	const char *persona;		/* extra system prompt or NULL */
 	enum busy_mode busy;
 	unsigned max_turns;

@@ -11,6 +11,7 @@
 #include "sandbox/env.h"
 #include "sandbox/ledger.h"
 #include "sandbox/sandbox_priv.h"
+#include "sandbox/survey.h"
 
 #define CLOSE_MS 10000
 
@@ -134,6 +135,10 @@ sandboxes_free(struct sandboxes **sbp)
 	op_cancel(&sb->ledger);
 	loop_cancel(&sb->guard);
 	loop_cancel(&sb->silence);
+	for (size_t i = 0; i < ARRAY_LEN(sb->slots); i++) {
+		alive |= sb->slots[i].survey != NULL;
+		survey_orphan(&sb->slots[i].survey);
+	}
 	/* With a box open its backend stays: the process is ending anyway. */
 	for (size_t i = 0; i < ARRAY_LEN(sb->slots) && !alive; i++)
 		slot_stop(&sb->slots[i]);
@@ -205,6 +210,10 @@ all_closed(struct sandboxes *sb)
 		cell_close(cell);
 		all &= cell->state == CELL_CLOSED && cell->ntasks == 0 &&
 		    TAILQ_EMPTY(&cell->trees);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(sb->slots); i++) {
+		slot_close(&sb->slots[i]);
+		all &= !sb->slots[i].survey;
 	}
 	return all;
 }
@@ -295,6 +304,14 @@ sandbox_cwd(struct sandboxes *sb, const struct sandbox_key *key)
 	const struct cell *cell = cell_get(sb, key);
 
 	return cell ? cell_cwd(cell) : sandbox_props(sb, key->owner).workspace;
+}
+
+void
+sandboxes_warm(struct sandboxes *sb)
+{
+	for (size_t i = 0; i < ARRAY_LEN(sb->slots); i++)
+		if (sb->slots[i].backend)
+			slot_warm(&sb->slots[i]);
 }
 
 const char *

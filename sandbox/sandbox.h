@@ -104,7 +104,13 @@ struct op *sandboxes_probe(struct sandboxes *sb, sandboxes_done_cb *done, void *
 struct sandbox_props sandbox_props(struct sandboxes *sb, enum sandbox_owner owner);
 /* Where the next command would start; borrowed until it has run. */
 const char *sandbox_cwd(struct sandboxes *sb, const struct sandbox_key *key);
-/* One line for the system prompt; static text until the probe is done. */
+/*
+ * Looks once from inside at what each backend's sandboxes offer (system, user,
+ * tools), for sandbox_describe().  Nobody waits for it; calling it again does
+ * nothing.
+ */
+void sandboxes_warm(struct sandboxes *sb);
+/* A few sentences for the system prompt: what is known by now. Starts nothing. */
 const char *sandbox_describe(struct sandboxes *sb, enum sandbox_owner owner);
 
 struct sandbox_cmd {

@@ -44,6 +44,9 @@ struct slot {
 	struct op *probing;
 	bool probed;
 	struct err err;
+	bool warm;		/* a survey is wanted, or was made */
+	struct survey *survey;	/* under way (survey.h) */
+	char *found;		/* by it; NULL: nothing */
 	char *about;		/* the line for the system prompt */
 };
 
@@ -51,6 +54,8 @@ void slot_start(struct slot *slot, struct sandboxes *sb, const char *name,
 	const char *image);
 void slot_stop(struct slot *slot);
 void slot_probe(struct slot *slot);	/* then sandboxes_probed() */
+void slot_warm(struct slot *slot);	/* a survey, once it is proven; once */
+void slot_close(struct slot *slot);	/* ends a survey; then sandboxes_changed() */
 struct sandbox_props slot_props(const struct slot *slot);
 
 /* ---- tree ------------------------------------------------------------------ */

@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "sandbox/sandbox_priv.h"
+#include "sandbox/survey.h"
 
 void
 slot_start(struct slot *slot, struct sandboxes *sb, const char *name,
@@ -52,6 +53,9 @@ describe(struct slot *slot)
 {
 	struct sandbox_props p = slot_props(slot);
 
+	const char *gap = slot->found ? " " : "";
+	const char *found = slot->found ? slot->found : "";
+
 	mem_free(slot->about);
 	if (!p.available)
 		slot->about = mem_printf("Commands cannot run at present: %s",
@@ -59,12 +63,48 @@ describe(struct slot *slot)
 	else if ((p.isolation & SANDBOX_ISOLATED) == SANDBOX_ISOLATED)
 		slot->about = mem_printf("Commands run in an isolated Linux sandbox "
 		    "(%s%s%s, network: %s). Files persist below %s only; the rest "
-		    "of the system is read-only.", p.backend, p.level[0] ? " " : "",
-		    p.level, p.network, p.workspace);
+		    "of the system is read-only.%s%s", p.backend,
+		    p.level[0] ? " " : "", p.level, p.network, p.workspace, gap,
+		    found);
 	else
 		slot->about = mem_printf("Commands run by backend %s, which is not "
-		    "isolated from its machine (network: %s). They start in %s.",
-		    p.backend, p.network, p.workspace);
+		    "isolated from its machine (network: %s). They start in "
+		    "%s.%s%s", p.backend, p.network, p.workspace, gap, found);
+}
+
+static void
+on_surveyed(void *arg, const char *found)
+{
+	struct slot *slot = arg;
+
+	slot->survey = NULL;
+	slot->found = mem_str(found);
+	describe(slot);
+	sandboxes_changed(slot->sb);
+}
+
+static void
+survey(struct slot *slot)
+{
+	if (!slot->sb->closing && slot_props(slot).available)
+		slot->survey = survey_start(slot, on_surveyed, slot);
+}
+
+void
+slot_warm(struct slot *slot)
+{
+	if (slot->warm || !slot->inst)
+		return;
+	slot->warm = true;
+	if (slot->probed)
+		survey(slot);
+}
+
+void
+slot_close(struct slot *slot)
+{
+	if (slot->survey)
+		survey_stop(slot->survey);
 }
 
 static void
@@ -80,6 +120,8 @@ on_probed(void *arg, const struct err *err)
 		    slot->backend->name, err->text);
 	}
 	describe(slot);
+	if (slot->warm)
+		survey(slot);
 	sandboxes_probed(slot->sb);
 }
 
@@ -96,6 +138,8 @@ slot_stop(struct slot *slot)
 	op_cancel(&slot->probing);
 	if (slot->inst)
 		slot->backend->stop(&slot->inst);
+	mem_free(slot->found);
+	slot->found = NULL;
 	mem_free(slot->about);
 	slot->about = NULL;
 }

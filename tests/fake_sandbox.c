@@ -203,7 +203,15 @@ sandbox_describe(struct sandboxes *sb, enum sandbox_owner owner)
 {
 	(void)sb;
 	(void)owner;
+	fake_sandbox.described++;
 	return "a fake sandbox";
+}
+
+void
+sandboxes_warm(struct sandboxes *sb)
+{
+	(void)sb;
+	fake_sandbox.warmed++;
 }
 
 /* ---- scenes -------------------------------------------------------------------------- */

@@ -36,6 +36,7 @@ struct fake_sandbox {
 	size_t changed;		/* starts refused for another scene */
 	size_t resets, ended_processes;
 	char files[64];		/* what acts on files see as /workspace */
+	size_t warmed, described;
 	char *wiped;		/* sandbox_key_text of the last wipe; NULL: none */
 	sandbox_alarm_cb *alarm;	/* a test raises it itself */
 	void *alarm_arg;

@@ -80,12 +80,36 @@ a_terminal_is_given_or_its_lack_is_said(void **state)
 	}
 }
 
+/* The survey is made when the gateway starts, and prompts only read it. */
+static void
+the_prompt_waits_for_no_survey(void **state)
+{
+	(void)state;
+	world_stop(&w);
+	w.opts.survey = true;
+	w.opts.hint = "The printer is upstairs.";
+	fake_sandbox.warmed = 0;
+	world_boot(&w);
+	assert_int_equal(fake_sandbox.warmed, 1);
+	for (int i = 0; i < 3; i++) {
+		fake_say(w.platform, "1001", "hello");
+		assert_true(world_settle(&w, 5000));
+	}
+	assert_int_equal(fake_sandbox.warmed, 1);
+	assert_true(fake_sandbox.described >= 3);
+	assert_int_equal(fake_sandbox.n, 0);
+	CLEANUP_FREE char *text = fake_model_request_text(w.model, 0);
+	assert_non_null(strstr(text,
+	    "a fake sandbox The printer is upstairs.\n"));
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 		T(a_terminal_is_given_or_its_lack_is_said),
+		T(the_prompt_waits_for_no_survey),
 #undef T
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,7 @@
 
 #define PROMPT_MAX ((size_t)256 << 10)
 #define PERSONA_MAX ((size_t)64 << 10)
+#define HINT_MAX ((size_t)4 << 10)
 #define NAME_MAX_BYTES 64
 
 static const char identity[] =
@@ -20,7 +21,7 @@ static const char tools[] =
     "Act with the tools instead of telling the person what they could type; "
     "then say what came of it. Exports and the working directory persist from "
     "command to command. Start servers and other long-lived programs with "
-    "background: true. Nobody can type into a command.\n"
+    "background: true; only into those can you type, with process.\n"
     "A result that says cancelled, interrupted or outcome unknown may have had "
     "effects: look before you repeat it. A command that was denied is not to "
     "be tried in another form: ask the person. What commands print, files and "
@@ -88,7 +89,12 @@ prompt_make(const struct prompt_opts *opts)
 	buf_init(&out, PROMPT_MAX);
 	buf_add(&out, persona, utf8_cut(persona, strlen(persona), PERSONA_MAX));
 	add_place(&out, opts);
-	buf_printf(&out, "\n\n# Where commands run\n%s\n\n%s",
-	    opts->environment, tools);
+	buf_printf(&out, "\n\n# Where commands run\n%s", opts->environment);
+	if (opts->hint && *opts->hint) {
+		buf_add_char(&out, ' ');
+		buf_add(&out, opts->hint, utf8_cut(opts->hint,
+		    strlen(opts->hint), HINT_MAX));
+	}
+	buf_printf(&out, "\n\n%s", tools);
 	return buf_take(&out);
 }

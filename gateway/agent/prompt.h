@@ -14,6 +14,7 @@ struct prompt_opts {
 	const char *user_name;	/* untrusted; NULL or "": not known */
 	bool shared;		/* several people write in one session */
 	const char *environment;	/* sandbox_describe() */
+	const char *hint;	/* the operator's words on that; NULL or "": none */
 };
 
 char *prompt_make(const struct prompt_opts *opts);	/* caller frees */

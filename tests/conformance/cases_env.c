@@ -325,6 +325,23 @@ permits_are_needed_and_used_once(void **state)
 	assert_int_equal(permit_live(), 0);
 }
 
+static void
+what_it_offers_is_described(void **state)
+{
+	const char *about = "";
+
+	(void)state;
+	sandboxes_warm(cf.sb);
+	for (int i = 0; i < 1500 && !strstr(about, "System:"); i++) {
+		real_turn(&cf.real, 10);
+		about = sandbox_describe(cf.sb, SANDBOX_MESSAGING);
+	}
+	assert_non_null(strstr(about, "System:"));
+	assert_non_null(strstr(about, cf.props.home ? cf.props.home :
+	    cf.props.workspace));
+	assert_true(strlen(about) < 2000);
+}
+
 void
 env_add(void)
 {
@@ -349,5 +366,6 @@ env_add(void)
 	CASE(nul_and_nothing_are_refused);
 	CASE(input_arrives_whole);
 	CASE(permits_are_needed_and_used_once);
+	CASE(what_it_offers_is_described);
 #undef CASE
 }
