@@ -18,7 +18,7 @@ struct inline_scan {
 	const char *literals[64];
 	size_t nliterals;
 	bool foreign;		/* imports what isn't of the standard library */
-	const char *modules[4];	/* those */
+	const char *modules[4];	/* those; in JavaScript: names declared */
 	size_t nmodules;
 };
 
@@ -264,14 +264,55 @@ python_open(struct inline_scan *p)
 	p->before = ')';
 }
 
-/* With foreign modules at hand only their names and versions are harmless. */
 static bool
-foreign_word(const struct inline_scan *p, const char *s, size_t n)
+foreign_name(const struct inline_scan *p, const char *s, size_t n)
 {
 	for (size_t i = 0; i < p->nmodules; i++)
 		if (strlen(p->modules[i]) == n && memcmp(p->modules[i], s, n) == 0)
 			return true;
-	return word_in(s, n, "import print __version__ __file__ __name__ VERSION "
+	return false;
+}
+
+/* A name that the code gives to something of its own. */
+static void
+node_declared(struct inline_scan *p)
+{
+	size_t blanks = 0, n = 0;
+	while (look(p, blanks) == ' ')
+		blanks++;
+	while (isalnum((unsigned char)look(p, blanks + n)) || look(p, blanks + n) == '_')
+		n++;
+	if (n > 0 && p->nmodules < 4)
+		p->modules[p->nmodules++] = arena_strn(p->w->arena,
+			p->s + p->pos + blanks, n);
+}
+
+/* [1] or ["name"]: anything else may name what makes functions of strings. */
+static bool
+node_index_is_plain(const struct inline_scan *p)
+{
+	size_t n = 1;
+	char q = look(p, 1);
+	if (isdigit((unsigned char)q)) {
+		while (isdigit((unsigned char)look(p, n)))
+			n++;
+		return look(p, n) == ']';
+	}
+	if (q != '"' && q != '\'')
+		return false;
+	for (n = 2; isalnum((unsigned char)look(p, n)) || strchr("_-@/.",
+	    look(p, n) ? look(p, n) : '"'); n++)
+		;
+	const char *name = p->s + p->pos + 2;
+	return look(p, n) == q && look(p, n + 1) == ']' && !word_in(name, n - 2,
+		"constructor prototype __proto__ mainModule binding env");
+}
+
+/* With foreign modules at hand only their names and versions are harmless. */
+static bool
+foreign_word(const struct inline_scan *p, const char *s, size_t n)
+{
+	return foreign_name(p, s, n) || word_in(s, n, "import print __version__ __file__ __name__ VERSION "
 		"version cuda is_available device_count str True False sys os f "
 		"if else for in not and or");
 }
@@ -317,12 +358,15 @@ other_word(struct inline_scan *p, const char *lang, const char *s, size_t n,
 		{ "lua", lua_allowed } };
 	bool variable = before && strchr("$@%", before) &&
 		(!strcmp(lang, "perl") || !strcmp(lang, "php"));
+	if (!strcmp(lang, "node") && word_in(s, n, "const let var"))
+		node_declared(p);
 	/* a property that is only looked at */
 	bool looked = before == '.' && !strcmp(lang, "node") && look(p, 0) != '(' &&
 		look(p, 0) != '`' && !word_in(s, n, "constructor prototype __proto__ "
 		"mainModule binding env stdin exit kill abort call apply bind");
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
 		if (!strcmp(lang, lists[i].lang) && !variable && !looked &&
+		    !(i == 0 && foreign_name(p, s, n)) &&
 		    !word_in(s, n, lists[i].allowed))
 			p->dirty = true;
 	if (variable && (word_in(s, n, "ENV") || look(p, 0) == '('))
@@ -375,6 +419,10 @@ scan_code(struct inline_scan *p, const char *lang)
 				(perl && (c == '&' || c == '<') &&
 				isalpha((unsigned char)look(p, 1))) ||
 				(!strcmp(lang, "php") && c == '`');
+			if (c == '[' && !strcmp(lang, "node") && (isalnum(
+			    (unsigned char)p->before) || (p->before &&
+			    strchr("\")]", p->before))))
+				p->dirty |= !node_index_is_plain(p);
 			/* what is called was computed: x["y"](), f()() */
 			p->dirty |= !python && c == '(' && (p->before == ']' ||
 				p->before == ')') && strcmp(lang, "ruby") != 0;
