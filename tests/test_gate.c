@@ -369,6 +369,10 @@ broken_text_does_not_hide_what_comes_before(void **state)
 	assert_int_equal(level("rm -rf /\nif true"), GATE_NEVER);
 	assert_int_equal(level("reboot; echo 'x"), GATE_NEVER);
 	assert_int_equal(level("ls; ("), GATE_ASK);
+	/* loops that end before their variable is named */
+	assert_int_equal(level("while :; do select "), GATE_ASK);
+	assert_int_equal(level("for ((;;)); do for "), GATE_ASK);
+	assert_int_equal(level("while :; do function "), GATE_ASK);
 }
 
 static void

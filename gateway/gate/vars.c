@@ -9,6 +9,8 @@ void
 var_set(struct walk *w, const char *name, const struct gate_field *value)
 {
 	struct walk_var *v = arena_alloc(w->arena, sizeof(*v));
+	if (!name)	/* a loop that ends before its variable */
+		return;
 	if (++w->nvars > VARS_MAX) {
 		walk_too_complex(w, "more than 1000 assignments");
 		return;

@@ -313,6 +313,8 @@ static void
 define_function(struct walk *w, const struct sh_node *n)
 {
 	bool background = false;
+	if (!n->name)
+		return;
 	size_t calls = count_calls(n->kids, n->name, &background, 0);
 	if (calls >= 2 || (calls == 1 && background))
 		walk_never(w, "fork bomb", "%s starts itself again and again",
