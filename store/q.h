@@ -72,9 +72,15 @@ int q_transcript_user(const struct q *q, int64_t conversation,
 	int64_t generation, const char *text, bool glue, msec_t at,
 	int64_t *ret_id, struct err *err);
 int q_transcript_words(const struct q *q, int64_t entry, const char *text,
-	struct err *err);			/* replaces a user entry's words */
+	msec_t now, struct err *err);			/* replaces a user entry's words */
 /* Rule 1.5: the answer becomes what was delivered of it, marked cut. */
-int q_transcript_cut(const struct q *q, int64_t run, struct err *err);
+int q_transcript_cut(const struct q *q, int64_t run, msec_t now,
+	struct err *err);
+
+/* What of an entry can be searched. */
+#define Q_ENTRY_WORDS "CASE WHEN json_valid(body) THEN" \
+	" coalesce(json_extract(body, '$.content'), '') ||" \
+	" coalesce(' ' || json_extract(body, '$.tool_calls'), '') ELSE '' END"
 
 /* q_outbox.c */
 struct q_chunk_in {

@@ -85,7 +85,7 @@ predecessor_end(const struct q *q, const struct q_run *prev, msec_t now,
 	if (db_run(q->db, err, "UPDATE inbox SET state = 'owned', run = NULL,"
 	    " answer = NULL WHERE run = ? AND state = 'answered'", DB_I(prev->id)) == -1)
 		return -1;
-	return q_transcript_cut(q, prev->id, err);
+	return q_transcript_cut(q, prev->id, now, err);
 }
 
 /* The session's open set is its newest run's: nothing else can own it. */

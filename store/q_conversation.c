@@ -14,7 +14,6 @@
 #define LIST_MAX 500
 #define READ_MAX 500
 #define READ_BYTES ((size_t)4 << 20)
-#define SEARCH_ENTRIES 5000	/* looked through in one call */
 
 static const struct q_col conversation_cols[] = {
 	{ "id", true, false }, { "session_id", false, false },
@@ -34,7 +33,7 @@ static const struct q_col conversation_cols[] = {
 
 struct look_job {
 	struct job job;
-	const char *ref, *from, *words;
+	const char *ref, *from;
 	int64_t before;
 	size_t max;
 };
@@ -223,86 +222,5 @@ store_conversation_read(struct store *store, const char *session_id,
 
 	l->from = job_key(&l->job, "place", from);
 	l->max = max > 0 && max < READ_MAX ? max : READ_MAX;
-	return job_submit_json(&l->job, cb, arg);
-}
-
-/* ---- search --------------------------------------------------------------- */
-
-/* % and _ are words like all others. */
-static char *
-like_pattern(const char *words)
-{
-	struct buf b;
-
-	buf_init(&b, 2 * JOB_KEY_MAX + 2);
-	buf_add_char(&b, '%');
-	for (const char *p = words; *p; p++) {
-		if (strchr("%_\\", *p))
-			buf_add_char(&b, '\\');
-		buf_add_char(&b, *p);
-	}
-	buf_add_char(&b, '%');
-	return buf_take(&b);
-}
-
-static int
-search_list(const struct q *q, struct look_job *l, struct json *matches,
-	struct err *err)
-{
-	static const struct q_col cols[] = {
-		{ "session_id", false, false }, { "title", false, false },
-		{ "role", false, false }, { "at", true, false },
-		{ "text", false, false },
-	};
-	char *pattern = like_pattern(l->words);
-	int rc = q_list(db_query(q->db, err, "SELECT c.session_id, c.title,"
-	    " json_extract(t.body, '$.role'), t.at, substr(t.words,"
-	    "  max(1, instr(lower(t.words), lower(?)) - 60), 160)"
-	    " FROM (SELECT *, coalesce(json_extract(body, '$.content'), '') ||"
-	    "  coalesce(' ' || json_extract(body, '$.tool_calls'), '') AS words"
-	    "  FROM transcript WHERE id < ? ORDER BY id DESC LIMIT ?) t"
-	    " JOIN conversation c ON c.id = t.conversation"
-	    " JOIN session s ON s.id = c.session"
-	    " WHERE t.hidden = 0 AND s.profile = ?"
-	    " AND t.words LIKE ? ESCAPE '\\' ORDER BY t.id DESC", DB_S(l->words),
-	    DB_I(l->before), DB_I(SEARCH_ENTRIES), DB_S(q->profile),
-	    DB_S(pattern)), cols, ARRAY_LEN(cols), matches, err);
-
-	mem_free(pattern);
-	return rc;
-}
-
-static int
-search_run(struct job *job, const struct q *q, struct err *err)
-{
-	struct look_job *l = (struct look_job *)job;
-	struct json *matches = json_array();
-	int64_t next = 0;
-
-	job->json = json_object();
-	json_set_take(job->json, "matches", matches);
-	if (search_list(q, l, matches, err) == -1 ||
-	    db_int(q->db, err, &next, "SELECT id FROM transcript WHERE id < ?"
-	    " ORDER BY id DESC LIMIT 1 OFFSET ?", DB_I(l->before),
-	    DB_I(SEARCH_ENTRIES - 1)) == -1)
-		return -1;
-	json_set_int(job->json, "next", next);
-	return 0;
-}
-
-struct op *
-store_search(struct store *store, const char *words, int64_t before,
-	store_json_cb *cb, void *arg)
-{
-	static const struct job_type type = {
-		.name = "search", .flags = JOB_ASIDE,
-		.result = JOB_JSON, .run = search_run,
-	};
-	struct look_job *l = look_new(store, &type, "");
-
-	l->words = job_key(&l->job, "words", words);
-	if (l->words[0] == '\0')
-		job_fail(&l->job, ERR_INVALID, "search: no words");
-	l->before = before > 0 ? before : INT64_MAX;
 	return job_submit_json(&l->job, cb, arg);
 }

@@ -195,7 +195,7 @@ mark_delivered(struct mark_job *m, const struct q *q, struct err *err)
 	    " WHERE o.id = ? AND r.cut = 1", DB_I(m->id));
 
 	if (rc == 1)
-		return q_transcript_cut(q, run, err);
+		return q_transcript_cut(q, run, m->now, err);
 	if (rc == -1 || q_preview_replaced(q, m->id, m->now, err) == -1)
 		return -1;
 	return db_run(q->db, err, "UPDATE outbox SET text = '' WHERE grp ="

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "store/words.h"
+#include "store/writer.h"
 
 #define ERASE_SLICE 1000	/* entries a call */
 #define TITLE_MAX 200		/* bytes */
@@ -152,6 +154,8 @@ erase_run(struct job *job, const struct q *q, struct err *err)
 	    DB_I(ERASE_SLICE)) == -1)
 		return -1;
 	bool done = db_changes(q->db) < ERASE_SLICE;
+	if (words_drop(q, q->writer->path, err) == -1)
+		return -1;
 	if (done && erase_rest(q, session, id, e->now, err) == -1)
 		return -1;
 	job->json = json_set_bool(json_object(), "done", done);

@@ -30,7 +30,7 @@ struct accept_job {
  */
 static int
 edit_apply(const struct q *q, int64_t session, const struct inbox_event *e,
-	struct err *err)
+	msec_t now, struct err *err)
 {
 	struct db_rows *rows = db_query(q->db, err, "SELECT id, entry FROM ("
 	    "SELECT id, entry, msg_id FROM inbox WHERE session = ?"
@@ -45,7 +45,8 @@ edit_apply(const struct q *q, int64_t session, const struct inbox_event *e,
 	int64_t id = db_col_int(rows, 0), entry = db_col_int(rows, 1);
 	db_end(rows);
 	if (entry != 0)
-		rc = q_transcript_words(q, entry, e->text ? e->text : "", err);
+		rc = q_transcript_words(q, entry, e->text ? e->text : "",
+		    now, err);
 	else
 		rc = db_run(q->db, err, "UPDATE inbox SET text = ? WHERE id = ?",
 		    DB_S(e->text), DB_I(id));
@@ -108,7 +109,7 @@ event_accept(struct accept_job *a, const struct q *q, int64_t source, size_t i,
 		who->fresh = true;
 	if (e->kind != INBOX_EDIT || who->session.id == 0 || !e->ref_id)
 		return 0;
-	rc = edit_apply(q, who->session.id, e, err);
+	rc = edit_apply(q, who->session.id, e, a->req.now_wall, err);
 	if (rc == 1)
 		who->fresh = true;
 	return rc == -1 ? -1 : 0;

@@ -212,7 +212,7 @@ q_session_stop(const struct q *q, struct job *job, const struct q_session *s,
 	if (rc == 1 && run.finished)
 		rc = q_outbox_withdraw_answer(q, run.id, now, &n, err);
 	if (rc != -1 && n > 0)
-		rc = q_transcript_cut(q, run.id, err);
+		rc = q_transcript_cut(q, run.id, now, err);
 	if (rc == -1 || q_approval_withdraw(q, s->id, now, err) == -1 ||
 	    db_run(q->db, err, "UPDATE inbox SET state = 'owned'"
 	    " WHERE session = ? AND state = 'waiting'", DB_I(s->id)) == -1 ||

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "store/words.h"
 
 static int
 entry_insert(const struct q *q, int64_t conversation, int64_t generation,
@@ -64,24 +65,26 @@ entry_read(const struct q *q, int64_t entry, struct err *err)
 
 static int
 entry_write(const struct q *q, int64_t entry, const struct json *obj,
-	bool hidden, struct err *err)
+	bool hidden, msec_t now, struct err *err)
 {
 	char *CLEANUP_FREE body = json_text(obj);
 
+	if (words_changed(q, entry, now, err) == -1)
+		return -1;
 	return db_run(q->db, err, "UPDATE transcript SET body = ?, hidden = ?"
 	    " WHERE id = ?", DB_S(body), DB_I(hidden), DB_I(entry));
 }
 
 int
 q_transcript_words(const struct q *q, int64_t entry, const char *text,
-	struct err *err)
+	msec_t now, struct err *err)
 {
 	struct json *CLEANUP_JSON obj = entry_read(q, entry, err);
 
 	if (!obj)
 		return -1;
 	json_set_str(obj, "content", text);
-	return entry_write(q, entry, obj, false, err);
+	return entry_write(q, entry, obj, false, now, err);
 }
 
 /*
@@ -109,7 +112,7 @@ delivered_words(const struct q *q, int64_t run, struct buf *out, struct err *err
 
 /* Also called again when a chunk that was in flight turns out delivered. */
 int
-q_transcript_cut(const struct q *q, int64_t run, struct err *err)
+q_transcript_cut(const struct q *q, int64_t run, msec_t now, struct err *err)
 {
 	struct buf CLEANUP_BUF words;
 	int64_t entry = 0;
@@ -126,7 +129,7 @@ q_transcript_cut(const struct q *q, int64_t run, struct err *err)
 	json_set_str(obj, "content", words.data);
 	json_set_str(obj, "mark", "cut");
 	/* An answer of which nothing arrived was never said. */
-	return entry_write(q, entry, obj, words.len == 0, err);
+	return entry_write(q, entry, obj, words.len == 0, now, err);
 }
 
 /* ---- append -------------------------------------------------------------- */

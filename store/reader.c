@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "store/schema.h"
+#include "store/words.h"
 
 static int
 on_init(void *state, struct err *err)
@@ -14,8 +15,10 @@ on_init(void *state, struct err *err)
 	r->db = db_open(r->path, DB_READER, err, &trouble);
 	if (!r->db)
 		return -1;
-	if (schema_check(r->db, err) == 0)
+	if (schema_check(r->db, err) == 0) {
+		r->words = words_new(r->path, r->owner);
 		return 0;
+	}
 	db_close(&r->db);
 	return err_wrap(err, "%s", r->path);
 }
@@ -25,6 +28,7 @@ on_fini(void *state)
 {
 	struct reader *r = state;
 
+	words_free(&r->words);
 	db_close(&r->db);
 }
 
@@ -32,7 +36,7 @@ on_fini(void *state)
 static void
 run_one(struct reader *r, struct job *job)
 {
-	struct q q = { .db = r->db, .profile = r->profile };
+	struct q q = { .db = r->db, .profile = r->profile, .words = r->words };
 	struct err err;
 
 	db_trouble_clear(r->db);

@@ -10,6 +10,8 @@
 struct reader {
 	char *path, *profile;
 	struct db *db;		/* the thread's; db_interrupt() from the writer */
+	bool owner;		/* a writer lives in this process */
+	struct words *words;	/* the thread's */
 };
 
 extern const struct worker_ops reader_ops;

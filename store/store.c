@@ -13,6 +13,7 @@
 #include "store/check.h"
 #include "store/reader.h"
 #include "store/retention.h"
+#include "store/words.h"
 #include "store/writer.h"
 
 #define QUEUE_MAX 100000	/* calls not ended */
@@ -32,6 +33,7 @@ struct store {
 	int ops;			/* handles that callers hold */
 	struct store_check *check;
 	struct retention *retention;	/* NULL: read only */
+	struct words_pump *pump;	/* the same */
 };
 
 static void probe_later(struct store *store);
@@ -224,6 +226,7 @@ store_open(struct loop *loop, const struct store_opts *opts, struct err *err)
 	    sizeof(store->writer.stamp));
 	store->reader.path = mem_str(opts->path);
 	store->reader.profile = mem_str(profile);
+	store->reader.owner = !opts->read_only;
 	if (store_start(store, opts->read_only, err) == -1) {
 		store_free(store);
 		return NULL;
@@ -232,6 +235,7 @@ store_open(struct loop *loop, const struct store_opts *opts, struct err *err)
 	if (!opts->read_only) {
 		check_quick(store->check);
 		store->retention = retention_start(store);
+		store->pump = words_pump_start(store);
 	}
 	probe_later(store);
 	return store;
@@ -246,11 +250,13 @@ store_close(struct store **storep)
 		return;
 	check_stop(store->check);
 	retention_stop(store->retention);
+	words_pump_stop(store->pump);
 	REQUIRE(store->ops == 0);
 	worker_stop(&store->write);
 	worker_stop(&store->read);
 	loop_cancel(&store->probe);
 	check_free(&store->check);
 	retention_free(&store->retention);
+	words_pump_free(&store->pump);
 	store_free(store);
 }

@@ -18,12 +18,14 @@
 #define JOB_ROWS_MAX 1000		/* events, claims, entries, chunks a call */
 
 struct writer;
+struct words;
 
 /* What run() works on. */
 struct q {
 	struct db *db;
 	const char *profile;
 	struct writer *writer;	/* NULL on the reader */
+	struct words *words;	/* the reader's index of words, or NULL */
 };
 
 enum job_result { JOB_DONE, JOB_JSON, JOB_ACCEPT, JOB_ROWS };

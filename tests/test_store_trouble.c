@@ -223,7 +223,8 @@ schema_text(const char *path)
 static void
 a_database_of_every_released_version_opens(void **state)
 {
-	static const char *const fixtures[] = { "store-v1.sql" };
+	static const char *const fixtures[] = { "store-v1.sql", "store-v2.sql",
+	    "store-v3.sql" };
 	struct sync *s = *state;
 	char *fresh = schema_text(s->path);
 
