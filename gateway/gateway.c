@@ -276,6 +276,8 @@ gateway_close(struct gateway *gw)
 	op_cancel(&gw->waiting);
 	recover_free(&gw->recover);
 	intake_free(&gw->intake);
+	talks_free(&gw->talks);
+	restart_free(&gw->restart);
 	sandboxes_on_process(gw->opts.sandboxes, NULL, NULL);
 	notices_stop(gw->notices);
 	sessions_abandon(gw->sessions);

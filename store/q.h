@@ -111,8 +111,6 @@ int q_calls_not_begun(const struct q *q, struct job *job,
 	const struct q_run *run, msec_t now, struct err *err);
 
 /* q_preview.c */
-int q_preview_open(const struct q *q, int64_t run, int64_t *ret_id,
-	struct err *err);
 /* The row that this chunk replaces; *ret_id 0: none. */
 int q_preview_replace(const struct q *q, const struct q_chunk_in *in,
 	int64_t *ret_id, struct err *err);

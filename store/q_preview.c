@@ -11,8 +11,8 @@
 #define OPEN_PREVIEW "SELECT id FROM outbox WHERE run = ? AND kind = ?" \
 	" AND state IN ('waiting', 'sending', 'shown') ORDER BY id DESC LIMIT 1"
 
-int
-q_preview_open(const struct q *q, int64_t run, int64_t *ret_id, struct err *err)
+static int
+preview_open(const struct q *q, int64_t run, int64_t *ret_id, struct err *err)
 {
 	*ret_id = 0;
 	return db_int(q->db, err, ret_id, OPEN_PREVIEW, DB_I(run),
@@ -26,7 +26,7 @@ q_preview_replace(const struct q *q, const struct q_chunk_in *in,
 {
 	*ret_id = in->chunk->edit_of;
 	if (*ret_id == OUTBOX_PREVIEW &&
-	    q_preview_open(q, in->run, ret_id, err) == -1)
+	    preview_open(q, in->run, ret_id, err) == -1)
 		return -1;
 	if (*ret_id == 0)
 		return 0;
@@ -94,7 +94,7 @@ keep_run(struct job *job, const struct q *q, struct err *err)
 
 	if (rc != 1)
 		return rc;
-	rc = q_preview_open(q, run.id, &id, err);
+	rc = preview_open(q, run.id, &id, err);
 	if (rc == 1)
 		return db_run(q->db, err, "UPDATE outbox SET kind = ?, text = ?,"
 		    " updated_at = ? WHERE id = ?", DB_I(OUT_INTERIM),
