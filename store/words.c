@@ -272,7 +272,8 @@ fill_slice(struct words *w, const struct q *q, int64_t from, msec_t now,
 	return -1;
 }
 
-bool
+/* false: nothing is left to do now. */
+static bool
 words_fill(struct words *w, const struct q *q, msec_t now)
 {
 	int64_t upto = 0, from = 0;

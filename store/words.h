@@ -25,9 +25,6 @@ bool words_can_find(const char *text);
  */
 int words_find(struct words *words, const char *text, int64_t before,
 	int64_t *ids, size_t max, size_t *ret_n);
-/* Takes in a slice of what is settled; false: nothing is left to do now. */
-bool words_fill(struct words *words, const struct q *q, msec_t now);
-
 /* What was said is gone: so is the index. Any thread, after the change. */
 int words_drop(const struct q *q, const char *path, struct err *err);
 /* An entry changes; only one that may be in the index matters. */
