@@ -87,8 +87,12 @@ struct config {
 	struct {
 		char *mode, *in_sandbox, *cron_mode;
 		msec_t timeout, gateway_timeout;
+		char *smart_policy;
 		struct config_list deny, approvers;
 	} approvals;
+	struct {		/* auxiliary.approval: who reviews in mode smart */
+		char *provider, *model, *base_url, *api_key;
+	} reviewer;
 	struct config_list command_allowlist;
 	bool group_sessions_per_user, thread_sessions_per_user;
 	struct {

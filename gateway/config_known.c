@@ -101,7 +101,6 @@ static const struct config_known known[] = {
 
 	{ "approvals.single_query_mode", "deny", NULL },
 	{ "approvals.unattended_mode", "deny", NULL },
-	{ "approvals.smart_policy", NULL, NULL },
 	{ "approvals.denial_breaker_threshold", NULL, NULL },
 	{ "approvals.mcp_reload_confirm", NULL, NULL },
 	{ "approvals.destructive_slash_confirm", NULL, NULL },

@@ -216,7 +216,8 @@ const struct config_key config_keys[] = {
 
 	{ "approvals.mode", NULL, CONFIG_ENUM, AT(approvals.mode), "manual", 0, 0,
 	  "manual|smart|off", NULL, CONFIG_SAFETY,
-	  "Who decides about risky commands." },
+	  "Who decides about risky commands: people; a model that may allow, ask or "
+	  "refuse (smart); nobody, they run (off)." },
 	{ "approvals.timeout", NULL, CONFIG_SECONDS, AT(approvals.timeout), "60", 5,
 	  YEAR, NULL, NULL, CONFIG_SAFETY,
 	  "How long a question on the console waits; silence means no." },
@@ -230,12 +231,25 @@ const struct config_key config_keys[] = {
 	  0, 0, "deny|approve", NULL, CONFIG_SAFETY,
 	  "What becomes of a risky command of a scheduled run, where nobody can be "
 	  "asked." },
+	{ "approvals.smart_policy", NULL, CONFIG_STR, AT(approvals.smart_policy), "",
+	  0, 0, NULL, NULL, CONFIG_SAFETY,
+	  "Your own words to the model that reviews commands in mode smart." },
 	{ "approvals.deny", NULL, CONFIG_LIST, AT(approvals.deny), "", 0, 0, NULL,
 	  NULL, CONFIG_SAFETY, "Patterns of commands that never run." },
 	{ "approvals.approvers", NULL, CONFIG_IDS, AT(approvals.approvers), "", 0, 0,
 	  NULL, NULL, CONFIG_SAFETY,
 	  "Who may approve: an id of the asker's platform, or telegram:ID; empty: "
 	  "whoever asked, and the admins." },
+	{ "auxiliary.approval.provider", NULL, CONFIG_ENUM, AT(reviewer.provider),
+	  "auto", 0, 0, "auto|main|custom", NULL, 0,
+	  "Who reviews in mode smart: custom is base_url below, else the main "
+	  "model's server." },
+	{ "auxiliary.approval.model", NULL, CONFIG_STR, AT(reviewer.model), "", 0, 0,
+	  NULL, NULL, 0, "Its name; empty: the main model's." },
+	{ "auxiliary.approval.base_url", NULL, CONFIG_URL, AT(reviewer.base_url), "",
+	  0, 0, NULL, NULL, 0, "Another OpenAI-compatible server for it." },
+	{ "auxiliary.approval.api_key", NULL, CONFIG_STR, AT(reviewer.api_key), "", 0,
+	  0, NULL, NULL, CONFIG_SECRET, "Key for that server." },
 	{ "command_allowlist", NULL, CONFIG_LIST, AT(command_allowlist), "", 0, 0,
 	  NULL, NULL, CONFIG_SAFETY, "Rules that were approved for always." },
 

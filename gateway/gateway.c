@@ -157,7 +157,7 @@ on_recovered(void *arg, const struct json *res, const struct err *err)
 		return;
 	}
 	struct recover_env env = { gw->opts.loop, gw->opts.store, gw->sessions,
-		gw->delivery };
+		gw->delivery, gw->gate };
 
 	gw->recover = recover_start(&env, res, on_reports_done, gw);
 }

@@ -10,6 +10,7 @@
 #include "gateway/policy.h"
 
 static void on_model(void *arg, struct model *model);
+static void make_reviewer(struct parts *p);
 static void on_probed(void *arg);
 
 static void
@@ -184,6 +185,7 @@ on_model(void *arg, struct model *model)
 	struct parts *p = arg;
 
 	p->model = model;
+	make_reviewer(p);
 	p->waiting = sandboxes_probe(p->sandboxes, on_probed, p);
 }
 
@@ -194,6 +196,23 @@ on_probed(void *arg)
 
 	p->waiting = NULL;
 	p->ready(p->ready_arg);
+}
+
+/* A server of its own for the reviews; without one the main model does them. */
+static void
+make_reviewer(struct parts *p)
+{
+	const struct config *cfg = p->ctx->config;
+	const struct openai_opts opts = {
+		.base_url = cfg->reviewer.base_url,
+		.api_key = cfg->reviewer.api_key,
+		.model = *cfg->reviewer.model ? cfg->reviewer.model :
+		    cfg->model.name,
+	};
+
+	if (*cfg->reviewer.base_url &&
+	    strcmp(cfg->reviewer.provider, "main") != 0)
+		p->reviewer = openai_new(p->loop, p->http, &opts);
 }
 
 static struct op *
@@ -222,6 +241,10 @@ parts_gateway_opts(struct parts *p, struct gateway_opts *ret_opts)
 			.ask_in_sandbox =
 			    strcmp(cfg->approvals.in_sandbox, "ask") == 0,
 			.off = strcmp(cfg->approvals.mode, "off") == 0,
+			.smart = strcmp(cfg->approvals.mode, "smart") == 0,
+			.reviewer = p->reviewer ? p->reviewer : p->model,
+			.reviewer_model = cfg->reviewer.model,
+			.smart_policy = cfg->approvals.smart_policy,
 			.cron_approve =
 			    strcmp(cfg->approvals.cron_mode, "approve") == 0,
 			.deny = (const char *const *)cfg->approvals.deny.items,
@@ -258,6 +281,7 @@ parts_close(struct parts *p)
 	keeper_free(&p->keeper);
 	sandboxes_free(&p->sandboxes);
 	store_close(&p->store);
+	model_free(&p->reviewer);
 	model_free(&p->model);
 	http_free(&p->http);
 	launcher_free(&p->ctx->launcher);

@@ -28,6 +28,7 @@ struct parts {
 	struct store *store;
 	struct sandboxes *sandboxes;
 	struct model *model;
+	struct model *reviewer;		/* of its own server; NULL: the same */
 	struct gateway *gateway;
 	struct override where;
 	struct op *waiting;		/* finding the model, trying the backends */

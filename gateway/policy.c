@@ -34,7 +34,9 @@ policy_line(const struct config *cfg, const struct override *where)
 
 	return mem_printf("%s%s may talk; risky commands: %s%s; sessions run "
 		"commands in %s%s", people, groups,
-		strcmp(cfg->approvals.mode, "off") == 0 ? "not asked about" : "asked about",
+		strcmp(cfg->approvals.mode, "off") == 0 ? "not asked about" :
+		strcmp(cfg->approvals.mode, "smart") == 0 ?
+		"reviewed by a model, then asked about" : "asked about",
 		strcmp(cfg->approvals.in_sandbox, "ask") == 0 ?
 		" (also in isolated sandboxes)" : "",
 		where->backend, where->host_commands ? ", isolated by nothing" : "");

@@ -4,6 +4,9 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "gateway/gate/display.h"
+
+#define COMMAND_MAX 600		/* bytes; a longer one is not shown again */
 
 struct recover {
 	struct recover_env env;
@@ -65,6 +68,35 @@ say_unknown_sends(struct recover *r, const struct json *result)
 	}
 }
 
+/*
+ * Open questions ended with the process (rules 4.4): their messages say so, and
+ * so does the answer to a press that comes now.
+ */
+static void
+say_expired(struct recover *r, const struct json *result)
+{
+	const struct json *list = json_get(result, "expired_approvals");
+
+	for (const struct json *row = json_first(list); row; row = json_next(row)) {
+		const char *id = json_get_str(row, "id", "");
+		const char *msg_id = json_get_str(row, "msg_id", "");
+		struct place to = place_of(json_path(row, "row.asker"));
+		CLEANUP_FREE char *past = mem_printf("%s: expired, the gateway "
+		    "was restarted; it was not run", id);
+
+		gate_note_past(r->env.gate, id, past);
+		if (!msg_id[0])
+			continue;
+		const char *command = json_get_str(json_get(row, "row"),
+		    "command", "");
+		CLEANUP_FREE char *seen = strlen(command) < COMMAND_MAX ?
+		    gate_visible(command, strlen(command)) : mem_str("");
+		CLEANUP_FREE char *text = mem_printf("%s\n\n%s", seen, past);
+
+		delivery_amend(r->env.delivery, &to, msg_id, text);
+	}
+}
+
 static void
 say_parked(struct recover *r, const struct json *result)
 {
@@ -94,6 +126,7 @@ recover_start(const struct recover_env *env, const struct json *result,
 	r->arg = arg;
 	r->rows = json_array();
 	say_unknown_sends(r, result);
+	say_expired(r, result);
 	say_parked(r, result);
 	for (const struct json *row = json_first(list); row; row = json_next(row)) {
 		const char *action = json_get_str(row, "action", "");

@@ -17,6 +17,7 @@ struct recover_env {
 	struct store *store;
 	struct sessions *sessions;
 	struct delivery *delivery;
+	struct gate *gate;
 };
 
 /* result: of store_recover(); done once when all reports are committed. */

@@ -83,15 +83,20 @@ recover_approvals(struct recover_job *r, const struct q *q, struct json *res,
 {
 	static const struct q_col cols[] = {
 		{ "id", false, false }, { "session_key", false, false },
-		{ "row", false, true },
+		{ "row", false, true }, { "msg_id", false, false },
 	};
 	struct json *array = json_array();
 
 	json_set_take(res, "expired_approvals", array);
-	if (q_list(db_query(q->db, err, "SELECT a.id, s.session_key, a.row"
+	if (q_list(db_query(q->db, err, "SELECT a.id, s.session_key, a.row,"
+	    " coalesce(o.msg_id, '')"
 	    " FROM approval a JOIN session s ON s.id = a.session"
+	    " LEFT JOIN outbox o ON o.id = (SELECT max(p.id) FROM outbox p"
+	    "  WHERE p.run = a.run AND p.kind = ? AND p.state = 'delivered'"
+	    "  AND instr(p.buttons, ':' || a.id))"
 	    " WHERE a.state = 'open' AND a.profile = ? LIMIT 10000",
-	    DB_S(q->profile)), cols, ARRAY_LEN(cols), array, err) == -1)
+	    DB_I(OUT_PROMPT), DB_S(q->profile)), cols, ARRAY_LEN(cols), array,
+	    err) == -1)
 		return -1;
 	return db_run(q->db, err, "UPDATE approval SET state = 'closed',"
 	    " outcome = 'expired', closed_at = ? WHERE state = 'open'",

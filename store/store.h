@@ -282,7 +282,8 @@ struct op *store_migrate_chat(struct store *store, const char *platform,
 /*
  * After an unclean or clean end, before the first poll.  One transaction:
  * "sending" becomes "unknown"; open approvals expire; unfinished runs are
- * sorted.  res: {unknown_sends: [row...], expired_approvals: [{id, ...}],
+ * sorted.  res: {unknown_sends: [row...], expired_approvals: [{id,
+ * session_key, row, msg_id of its prompt ("" if unknown)}],
  * parked: [{platform, account, chat_id, thread_id, inbox, outbox}],
  * sessions: [{session_key, origin, action: "resume"|"report"|"exhausted",
  *   attempts, texts: [..], tools: [{call_id, name, args}]}]}.

@@ -1,6 +1,5 @@
 #include "tests/fake_sandbox.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,6 +95,7 @@ sandboxes_new(struct loop *loop, struct launcher *launcher, struct store *store,
 	(void)opts;
 	(void)err;
 	sb->loop = loop;
+	fake_sandbox.loop = loop;
 	map_init(&sb->dying);
 	return sb;
 }
@@ -214,74 +214,6 @@ sandboxes_warm(struct sandboxes *sb)
 	fake_sandbox.warmed++;
 }
 
-/* ---- scenes -------------------------------------------------------------------------- */
-
-static struct scene *
-scene_as_is(const char *dir, const char *const *files, size_t n)
-{
-	struct scene *s = scene_new(dir, files, n);
-
-	s->fd = open("/", O_PATH | O_CLOEXEC);
-	s->ino = fake_sandbox.dir_ino;
-	s->env[0] = (unsigned char)fake_sandbox.exports;
-	for (size_t i = 0; i < s->nfiles && fake_sandbox.script; i++) {
-		struct scene_file *f = &s->files[i];
-
-		f->whole = true;
-		f->text = mem_str(fake_sandbox.script);
-		f->len = strlen(f->text);
-		ids_sha256(f->text, f->len, f->hash);
-	}
-	return s;
-}
-
-struct look {
-	struct op op;
-	struct timer *timer;
-	struct scene *scene;
-	sandbox_scene_cb *cb;
-	void *arg;
-};
-
-static void
-look_cancel(struct op *op)
-{
-	struct look *l = (struct look *)op;
-
-	loop_cancel(&l->timer);
-	scene_free(&l->scene);
-	mem_free(l);
-}
-
-static const struct op_type look_type = { "fake look", look_cancel };
-
-static void
-on_look(void *arg)
-{
-	struct look *l = arg;
-	struct scene *scene = STEAL(l->scene);
-
-	l->timer = NULL;
-	op_finish(&l->op);
-	l->cb(l->arg, scene);
-	mem_free(l);
-}
-
-struct op *
-sandbox_look(struct sandboxes *sb, const char *key_text, const char *dir,
-    const char *const *files, size_t n, sandbox_scene_cb *cb, void *arg)
-{
-	struct look *l = mem_alloc(sizeof(*l));
-
-	(void)key_text;
-	op_init(&l->op, &look_type);
-	l->scene = scene_as_is(dir, files, n);
-	l->cb = cb;
-	l->arg = arg;
-	l->timer = loop_defer(sb->loop, "fake look", on_look, l);
-	return &l->op;
-}
-
 /* ---- commands ----------------------------------------------------------------------- */
 
 static void
@@ -381,7 +313,7 @@ refuse_changed(struct run_op *r)
 		return false;
 	for (size_t i = 0; i < r->scene->nfiles; i++)
 		files[i] = r->scene->files[i].path;
-	struct scene *now = scene_as_is("/workspace", files, r->scene->nfiles);
+	struct scene *now = fake_scene_now("/workspace", files, r->scene->nfiles);
 	CLEANUP_FREE char *what = scene_difference(r->scene, now);
 
 	scene_free(&now);

@@ -34,6 +34,7 @@ struct fake_sandbox {
 	unsigned exports;
 	const char *script;	/* what every script file holds; NULL: unreadable */
 	size_t changed;		/* starts refused for another scene */
+	struct loop *loop;
 	size_t resets, ended_processes;
 	char files[64];		/* what acts on files see as /workspace */
 	size_t warmed, described;
@@ -53,6 +54,8 @@ struct fake_command *fake_sandbox_process(void);
 /* It ends, or prints what is watched for. */
 void fake_sandbox_end(struct fake_command *process, int code, const char *output);
 void fake_sandbox_match(struct fake_command *process, const char *line);
+/* The scene of a command there, as it is now; yours. */
+struct scene *fake_scene_now(const char *dir, const char *const *files, size_t n);
 /* How often a command with this text was started. */
 size_t fake_sandbox_ran(const char *text);
 

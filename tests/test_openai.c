@@ -125,6 +125,7 @@ struct world {
 	bool before_text;
 	size_t ncalls;
 	int64_t tokens;
+	bool cold;		/* of the next call */
 };
 
 static void
@@ -203,7 +204,8 @@ call(struct world *w, int64_t max_tokens)
 	w->done = 0;
 	w->op = model_call(w->model, &(struct model_req){
 		.messages = w->messages, .tools = w->tools,
-		.max_tokens = max_tokens, .on_text = on_text }, on_done, w);
+		.max_tokens = max_tokens, .on_text = on_text,
+		.cold = w->cold }, on_done, w);
 	assert_int_equal(w->done, 0);
 	assert_non_null(live);
 }
@@ -429,6 +431,16 @@ refused_stream_options_are_left_out_and_remembered(void **state)
 	ANSWER(.outcome = HTTP_ANSWERED, .status = 200);
 	assert_int_equal(w->error, MODEL_ERR_NONE);
 	assert_int_equal(requests, 4);
+	assert_null(strstr(live ? live->body : "", "temperature"));
+	w->cold = true;
+	call(w, 9);
+	assert_has(live->body, "\"temperature\":0");
+	ANSWER(.outcome = HTTP_ANSWERED, .status = 400, .body = "{\"error\":"
+	    "{\"message\":\"temperature is not supported\"}}");
+	assert_null(strstr(live->body, "temperature"));
+	say(SAY("x") STOP);
+	ANSWER(.outcome = HTTP_ANSWERED, .status = 200);
+	assert_int_equal(w->error, MODEL_ERR_NONE);
 }
 
 /* ---- failures ------------------------------------------------------------- */

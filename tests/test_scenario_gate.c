@@ -289,6 +289,17 @@ an_open_question_is_expired_by_a_restart(void **state)
 	fake_press(w.platform, "1001", yes);
 	world_pass(&w, 2000);
 	assert_int_equal(fake_sandbox_ran("rm -r gone"), 0);
+	bool edited = false, told = false;
+
+	for (size_t i = 0; i < w.platform->nsent; i++) {
+		const struct fake_sent *s = &w.platform->sent[i];
+		bool says = strstr(s->text, "expired, the gateway was restarted");
+
+		edited |= s->is_edit && says && strstr(s->text, "rm -r gone");
+		told |= s->is_press && says;
+	}
+	assert_true(edited);
+	assert_true(told);
 	assert_true(world_settle(&w, 120000));
 	assert_int_equal(fake_sandbox_ran("rm -r gone"), 0);
 	world_done(&w);

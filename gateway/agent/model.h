@@ -57,6 +57,7 @@ struct model_req {
 	const struct json *messages;	/* array of chat messages, already legal */
 	const struct json *tools;	/* array or NULL */
 	int64_t max_tokens;		/* 0: server's default */
+	bool cold;			/* temperature 0 */
 	const char *model;		/* another of the same server; NULL, "": no */
 	/*
 	 * Visible text as it comes, whole characters; may cancel; may be NULL.

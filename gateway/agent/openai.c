@@ -32,6 +32,7 @@ struct openai {
 	char *label;
 	msec_t connect_ms, first_event_ms, idle_ms, total_ms;
 	bool no_stream_options;	/* learnt: the server refuses them */
+	bool no_temperature;	/* learnt: the same */
 	bool completion_tokens;	/* learnt: it wants max_completion_tokens */
 };
 
@@ -56,6 +57,7 @@ struct completion {
 	size_t given;		/* bytes of text given to on_text */
 	bool sent_options;	/* as it was sent last */
 	bool sent_max_tokens;
+	bool cold, sent_cold;
 	bool giving;		/* inside on_text */
 	bool cancelled;		/* during on_text: freed when it returns */
 };
@@ -94,6 +96,9 @@ build_body(struct completion *c, struct buf *out)
 		buf_printf(out, ",\"%s\":%lld", o->completion_tokens ?
 		    "max_completion_tokens" : "max_tokens",
 		    (long long)c->max_tokens);
+	c->sent_cold = c->cold && !o->no_temperature;
+	if (c->sent_cold)
+		buf_add_str(out, ",\"temperature\":0");
 	buf_add_str(out, ",\"stream\":true");
 	if (c->sent_options)
 		buf_add_str(out, ",\"stream_options\":{\"include_usage\":true}");
@@ -327,6 +332,9 @@ learn_refused(struct completion *c, const struct http_result *res)
 	    strstr(res->body, "max_completion_tokens")) {
 		o->completion_tokens = true;
 		what = "max_tokens";
+	} else if (c->sent_cold && strstr(res->body, "temperature")) {
+		o->no_temperature = true;
+		what = "temperature";
 	} else {
 		return false;
 	}
@@ -371,6 +379,7 @@ openai_call(struct model *model, const struct model_req *req,
 	c->messages = json_text(req->messages);
 	c->tools = json_len(req->tools) > 0 ? json_clone(req->tools) : NULL;
 	c->max_tokens = req->max_tokens;
+	c->cold = req->cold;
 	if (req->model && req->model[0])
 		c->model = mem_str(req->model);
 	c->on_text = req->on_text;

@@ -64,6 +64,16 @@ add_scripts(struct buf *b, const struct scene *scene)
 	}
 }
 
+char *
+gate_visible(const char *s, size_t len)
+{
+	struct buf b;
+
+	buf_init(&b, 16 * len + 1);
+	add_visible(&b, s, len, true);
+	return buf_take(&b);
+}
+
 const char *
 gate_shown(const struct gate_req *req)
 {

@@ -21,6 +21,8 @@ struct gate_display {
 	const struct scene *scene;	/* its script files are shown; or NULL */
 };
 
+/* With everything that can't be seen made visible; caller frees. */
+char *gate_visible(const char *s, size_t len);
 /* What is asked about, in full: the command, or the text that stands for it. */
 const char *gate_shown(const struct gate_req *req);
 /* Plain text (no markup). NULL if the command cannot be shown whole. */

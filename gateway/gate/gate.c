@@ -1,7 +1,7 @@
 /*
  * The requests: DECIDE (judge) > LOOK (at the scene, where it is not simply
- * allowed; then what is granted already, who is there to ask) > WAIT (for a
- * question of question.c) > SETTLED.  One exit: request_settle().
+ * allowed; then what is granted already, who is there to ask) > REVIEW (by a
+ * model, in mode smart) > WAIT (for a question of question.c) > SETTLED.  One exit: request_settle().
  */
 #include "gateway/gate/gate_priv.h"
 
@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "gateway/gate/display.h"
+#include "gateway/gate/smart.h"
 #include "sandbox/permit.h"
 #include "sandbox/scene.h"
 
@@ -24,7 +25,8 @@ static void
 request_enter(struct request *r, enum request_step step)
 {
 	static const char *const names[] = {
-		[REQ_DECIDE] = "decide", [REQ_LOOK] = "look", [REQ_WAIT] = "wait",
+		[REQ_DECIDE] = "decide", [REQ_LOOK] = "look",
+		[REQ_REVIEW] = "review", [REQ_WAIT] = "wait",
 		[REQ_SETTLED] = "settled",
 	};
 
@@ -132,7 +134,7 @@ static void
 request_free(struct request *r)
 {
 	loop_cancel(&r->timer);
-	op_cancel(&r->looking);
+	op_cancel(&r->waiting);
 	scene_free(&r->scene);
 	r->gate->nrequests--;
 	origin_done(&r->asker);
@@ -230,7 +232,8 @@ request_row(const struct request *r)
 	return row;
 }
 
-void
+/* The audit row of a decision that nobody was asked about. */
+static void
 request_note(struct request *r, const char *outcome, const char *who)
 {
 	CLEANUP_JSON struct json *row = request_row(r);
@@ -290,6 +293,31 @@ settle_never(struct request *r)
 	request_settle(r, GATE_FORBIDDEN, reason);
 }
 
+/* A model's word; only a person's goes further than this one command. */
+static void
+on_reviewed(void *arg, enum smart_choice choice)
+{
+	struct request *r = arg;
+
+	r->waiting = NULL;
+	switch (choice) {
+	case SMART_ALLOW:
+		request_note(r, "allowed-smart", "model");
+		request_settle(r, GATE_ALLOWED,
+		    "auto-approved by the reviewing model");
+		return;
+	case SMART_DENY:
+		request_note(r, "denied-smart", "model");
+		request_settle(r, GATE_DENIED,
+		    "the reviewing model refused it (approvals.mode is smart)");
+		return;
+	case SMART_ASK:
+		break;
+	}
+	request_enter(r, REQ_WAIT);
+	question_ask(r);
+}
+
 /* It would be asked about: is that answered already, and who is there? */
 static void
 request_answer(struct request *r)
@@ -308,6 +336,11 @@ request_answer(struct request *r)
 		request_note(r, "unreachable", "");
 		request_settle(r, GATE_UNREACHABLE,
 		    "too many commands wait for an answer already");
+	} else if (gate->opts.smart && !r->judged.severe &&
+	    !r->judged.unreadable) {
+		request_enter(r, REQ_REVIEW);
+		r->waiting = smart_review(gate->loop, &gate->opts, &r->req,
+		    r->scene, r->judged.why, on_reviewed, r);
 	} else {
 		request_enter(r, REQ_WAIT);
 		question_ask(r);
@@ -320,7 +353,7 @@ on_looked(void *arg, struct scene *scene)
 {
 	struct request *r = arg;
 
-	r->looking = NULL;
+	r->waiting = NULL;
 	r->scene = scene;
 	for (size_t i = 0; i < scene->nfiles; i++)
 		r->judged.unreadable |= !scene->files[i].whole;
@@ -343,7 +376,7 @@ on_decide(void *arg)
 		settle_never(r);
 	} else if (host->look && r->req.act == GATE_COMMAND) {
 		request_enter(r, REQ_LOOK);
-		r->looking = host->look(host->arg, r->req.sandbox, r->req.dir,
+		r->waiting = host->look(host->arg, r->req.sandbox, r->req.dir,
 		    (const char *const *)r->judged.scripts, r->judged.nscripts,
 		    on_looked, r);
 	} else {

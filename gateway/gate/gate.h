@@ -20,6 +20,7 @@
 #include "store/store.h"
 
 struct gate;
+struct model;
 
 enum gate_outcome {
 	GATE_ALLOWED,		/* permit is given */
@@ -43,6 +44,10 @@ struct gate_opts {
 	msec_t timeout_ms;	/* approvals.gateway_timeout; 0: 300 s */
 	bool ask_in_sandbox;	/* approvals.in_sandbox: ask */
 	bool off;		/* approvals.mode: off */
+	bool smart;		/* approvals.mode: smart */
+	struct model *reviewer;	/* of smart; NULL or the stand-in: people decide */
+	const char *reviewer_model;	/* another of the same server; NULL, "": no */
+	const char *smart_policy;	/* approvals.smart_policy */
 	bool cron_approve;	/* approvals.cron_mode: approve */
 	const char *const *deny;	/* approvals.deny globs, NULL-terminated */
 	const char *const *allow;	/* command_allowlist */

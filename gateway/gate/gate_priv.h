@@ -12,7 +12,7 @@
 #include "gateway/gate/grants.h"
 #include "gateway/gate/judge.h"
 
-enum request_step { REQ_DECIDE, REQ_LOOK, REQ_WAIT, REQ_SETTLED };
+enum request_step { REQ_DECIDE, REQ_LOOK, REQ_REVIEW, REQ_WAIT, REQ_SETTLED };
 
 /* One request: an op. */
 struct request {
@@ -27,7 +27,7 @@ struct request {
 	char *asker_name;		/* "platform:user id" */
 	struct judgement judged;
 	struct timer *timer;		/* REQ_DECIDE */
-	struct op *looking;		/* REQ_LOOK */
+	struct op *waiting;		/* REQ_LOOK, REQ_REVIEW */
 	struct scene *scene;		/* NULL: the permit isn't bound to one */
 	gate_cb *cb;
 	void *arg;
@@ -83,8 +83,6 @@ struct gate {
 /* gate.c: the only exit of a request that was not cancelled. */
 void request_settle(struct request *r, enum gate_outcome outcome,
 	const char *reason);
-/* The audit row of a decision that nobody was asked about. */
-void request_note(struct request *r, const char *outcome, const char *who);
 void gate_allow_add(struct gate *gate, const char *entry);
 /* What the row of a question or decision holds. */
 struct json *request_row(const struct request *r);

@@ -31,6 +31,7 @@ struct terminal {
 	char *sandbox;
 	struct json *args;
 	struct permit *permit;
+	char *approval;			/* who or what let it through; NULL: the rules */
 	unsigned asked;			/* how often; more than once if the scene changed */
 	struct sandbox_props props;
 	bool background, notify, pty;
@@ -65,6 +66,7 @@ terminal_free(struct terminal *t)
 	op_cancel(&t->waiting);
 	loop_cancel(&t->refusal);
 	permit_free(&t->permit);
+	mem_free(t->approval);
 	json_free(&t->args);
 	mem_free(t->call_id);
 	mem_free(t->sandbox);
@@ -277,6 +279,8 @@ on_judged(void *arg, enum gate_outcome outcome, struct permit *permit,
 		return;
 	}
 	t->permit = permit;
+	mem_free(t->approval);
+	t->approval = reason[0] ? mem_str(reason) : NULL;
 	if (*t->env.phase != TOOL_WAITING) {	/* its row stands already */
 		terminal_run(t);
 		return;
@@ -398,6 +402,8 @@ on_ran(void *arg, const struct sandbox_result *res)
 		json_set_str(out, "status", "error");
 	if (res->note)
 		json_set_str(out, "note", res->note);
+	if (t->approval)
+		json_set_str(out, "approval", t->approval);
 	if (res->cwd && res->cwd[0])
 		json_set_str(out, "cwd", res->cwd);
 	if (res->spool_path) {
