@@ -13,7 +13,6 @@
 
 #include <sys/queue.h>
 
-#include "base/ids.h"
 #include "base/map.h"
 #include "base/offload.h"
 #include "sandbox/backend.h"
@@ -147,8 +146,6 @@ void cell_leave_quarantine(struct cell *cell);
 /* The complete environment of the next command: caller frees with vars_done. */
 void cell_env(const struct cell *cell, struct vars *ret);
 const char *cell_cwd(const struct cell *cell);
-/* Of the exports that commands have left: what a permit is bound to. */
-void cell_env_digest(const struct cell *cell, unsigned char out[SHA256_LEN]);
 void cell_snapshot(struct cell *cell);	/* one login shell (snapshot.c) */
 void wipe_look(struct cell *cell);	/* goes on with a wipe, if one is wanted */
 

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/ids.h"
 #include "base/mem.h"
 #include "sandbox/sandbox_priv.h"
 #include "sandbox/scene.h"
@@ -23,7 +24,8 @@ struct look_op {
 	void *arg;
 };
 
-void
+/* Of the exports that commands have left. */
+static void
 cell_env_digest(const struct cell *cell, unsigned char out[SHA256_LEN])
 {
 	struct buf b;
