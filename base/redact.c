@@ -7,42 +7,141 @@
 
 #define SECRET_MIN 8
 #define SECRETS_MAX 256
+#define CODED_MIN 16		/* shorter ones are met by chance */
+#define VALUES_MAX (12 * SECRETS_MAX)
 #define MASK "[redacted]"
 #define SENTINEL "\xc2\xabredacted:"		/* « */
 #define SENTINEL_END "\xe2\x80\xa6\xc2\xbb"	/* … and » */
 
+struct value {
+	char *text;
+	size_t len;
+	unsigned short next;	/* with the same first two bytes; 0: none */
+};
+
 /* Written at start, on one thread; read by all after that. */
 static struct {
-	char *value[SECRETS_MAX];
-	size_t len[SECRETS_MAX];
-	size_t n;
-	bool first[256];	/* bytes that some value starts with */
+	struct value *values;	/* from 1 on */
+	size_t n, secrets;
+	unsigned short head[1 << 16];	/* by the first two bytes; 0: none */
 } known;
+
+static size_t
+slot_of(const char *s)
+{
+	return (size_t)(unsigned char)s[0] << 8 | (unsigned char)s[1];
+}
+
+/* Takes text. False: it is known already. */
+static bool
+add_value(char *text, size_t min)
+{
+	size_t len = strlen(text);
+	size_t slot = len >= 2 ? slot_of(text) : 0;
+
+	for (size_t i = len >= min ? known.head[slot] : 0; i;
+	    i = known.values[i].next) {
+		if (strcmp(known.values[i].text, text) == 0)
+			len = 0;
+	}
+	if (len < min || known.n + 2 > VALUES_MAX) {
+		mem_free_secret(&text);
+		return false;
+	}
+	if (!known.values)
+		known.values = mem_array(VALUES_MAX, sizeof(*known.values));
+	known.values[++known.n] = (struct value){ text, len, known.head[slot] };
+	known.head[slot] = (unsigned short)known.n;
+	return true;
+}
+
+/*
+ * What stays the same of its base64 whatever stands before and after it: the
+ * letters that only its own bits decide, for each of the three places in a
+ * group of three bytes.
+ */
+static char *
+base64_core(const char *s, size_t len, size_t skip, const char *last_two)
+{
+	char letters[65] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	    "0123456789";
+	size_t from = (skip * 8 + 5) / 6, to = (skip + len) * 8 / 6;
+	struct buf out;
+
+	memcpy(letters + 62, last_two, 2);
+	buf_init(&out, 2 * len + 8);
+	for (size_t i = from; i < to; i++) {
+		unsigned bits = 0;
+
+		for (size_t b = i * 6; b < i * 6 + 6; b++) {
+			size_t byte = b / 8 - skip;
+			bits = bits << 1 |
+			    ((unsigned char)s[byte] >> (7 - b % 8) & 1);
+		}
+		buf_add_char(&out, letters[bits]);
+	}
+	return buf_take(&out);
+}
+
+static char *
+coded(const char *s, const char *format, const char *plain)
+{
+	struct buf out;
+
+	buf_init(&out, 8 * strlen(s) + 8);
+	for (; *s; s++) {
+		if (strchr(plain, *s))
+			buf_add_char(&out, *s);
+		else if (format)
+			buf_printf(&out, strcmp(format, "X") == 0 ? "%02X" :
+			    strcmp(format, "x") == 0 ? "%02x" : "%%%02X",
+			    (unsigned char)*s);
+		else
+			buf_printf(&out, "\\%c", *s);
+	}
+	return buf_take(&out);
+}
+
+/* As programs write it: in base64, in hexadecimal, in an URL, in JSON. */
+static void
+add_coded(const char *value)
+{
+	static const char unreserved[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	    "abcdefghijklmnopqrstuvwxyz0123456789-._~";
+	static const char not_escaped[] = " !#$%&'()*+,-./0123456789:;<=>?@"
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ[]^_`abcdefghijklmnopqrstuvwxyz{|}~";
+
+	for (size_t skip = 0; skip < 3; skip++) {
+		add_value(base64_core(value, strlen(value), skip, "+/"),
+		    CODED_MIN);
+		add_value(base64_core(value, strlen(value), skip, "-_"),
+		    CODED_MIN);
+	}
+	add_value(coded(value, "x", ""), CODED_MIN);
+	add_value(coded(value, "X", ""), CODED_MIN);
+	add_value(coded(value, "%", unreserved), SECRET_MIN);
+	add_value(coded(value, NULL, not_escaped), SECRET_MIN);
+}
 
 void
 redact_add_secret(const char *value)
 {
-	size_t len = value ? strlen(value) : 0;
-
-	if (len < SECRET_MIN)
+	if (!value || strlen(value) < SECRET_MIN)
 		return;
-	for (size_t i = 0; i < known.n; i++) {
-		if (strcmp(known.value[i], value) == 0)
-			return;
-	}
-	REQUIRE(known.n < SECRETS_MAX);
-	known.value[known.n] = mem_str(value);
-	known.len[known.n++] = len;
-	known.first[(unsigned char)value[0]] = true;
+	if (!add_value(mem_str(value), SECRET_MIN))
+		return;
+	REQUIRE(++known.secrets <= SECRETS_MAX);
+	add_coded(value);
 }
 
 void
 redact_clear(void)
 {
-	for (size_t i = 0; i < known.n; i++)
-		mem_free_secret(&known.value[i]);
-	known.n = 0;
-	memset(known.first, 0, sizeof(known.first));
+	for (size_t i = 1; i <= known.n; i++)
+		mem_free_secret(&known.values[i].text);
+	mem_free(STEAL(known.values));
+	known.n = known.secrets = 0;
+	memset(known.head, 0, sizeof(known.head));
 }
 
 /* Length of the longest known value at s, or 0. */
@@ -51,12 +150,14 @@ known_at(const char *s, size_t len)
 {
 	size_t best = 0;
 
-	if (!known.first[(unsigned char)*s])
+	if (len < SECRET_MIN)
 		return 0;
-	for (size_t i = 0; i < known.n; i++) {
-		if (known.len[i] > best && known.len[i] <= len &&
-		    memcmp(s, known.value[i], known.len[i]) == 0)
-			best = known.len[i];
+	for (size_t i = known.head[slot_of(s)]; i; i = known.values[i].next) {
+		const struct value *v = &known.values[i];
+
+		if (v->len > best && v->len <= len &&
+		    memcmp(s, v->text, v->len) == 0)
+			best = v->len;
 	}
 	return best;
 }

@@ -98,3 +98,20 @@ exit_meaning(const char *command, size_t len, int exit_code)
 	}
 	return NULL;
 }
+
+bool
+sudo_failed(const char *output, size_t len)
+{
+	static const char *const words[] = {
+		"sudo: a terminal is required to read the password",
+		"sudo: a password is required",
+		"sudo: no password was provided",
+		"sudo: no tty present and no askpass program",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (memmem(output, len, words[i], strlen(words[i])))
+			return true;
+	return memmem(output, len, "sudo: ", 6) &&
+	    memmem(output, len, "incorrect password attempt", 26);
+}

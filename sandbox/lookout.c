@@ -3,9 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/utf8.h"
 
-#define LINE_MAX_BYTES 2048	/* a longer line is looked at in pieces */
 #define STRIKES_MAX 3
 
 struct lookout {
@@ -14,6 +12,7 @@ struct lookout {
 	size_t overlap;		/* of two pieces of a long line */
 	struct buf line;
 	bool matched;		/* this line, in an earlier piece */
+	bool later;		/* not the first piece of its line */
 	struct buf lines;	/* to be told */
 	unsigned nlines, more;
 	bool told, dropped, off;
@@ -35,7 +34,7 @@ lookout_new(const char *const *patterns)
 			l->overlap = len - 1;
 	}
 	REQUIRE(l->npatterns > 0);
-	buf_init(&l->line, LINE_MAX_BYTES);
+	buf_init(&l->line, LOOKOUT_LINE_MAX);
 	buf_init(&l->lines, LOOKOUT_BYTES_MAX);
 	return l;
 }
@@ -68,18 +67,18 @@ matches(const struct lookout *l)
 static void
 look_at_line(struct lookout *l)
 {
-	size_t room = LOOKOUT_BYTES_MAX - l->lines.len;
-	size_t n = l->line.len;
-
 	if (l->matched || !matches(l))
 		return;
 	l->matched = true;
-	if (l->nlines >= LOOKOUT_LINES_MAX || room < 2) {
+	if (l->nlines >= LOOKOUT_LINES_MAX) {
 		l->more++;
 		return;
 	}
-	n = utf8_cut(l->line.data, n, room - 1);
-	buf_add(&l->lines, l->line.data, n);
+	/* A later piece may begin inside a secret, which no masker would know. */
+	if (l->later)
+		buf_add_str(&l->lines, "[far behind in a long line]");
+	else
+		buf_add(&l->lines, l->line.data, l->line.len);
 	buf_add_char(&l->lines, '\n');
 	l->nlines++;
 }
@@ -103,12 +102,13 @@ lookout_feed(struct lookout *l, const char *text, size_t len)
 		if (nl) {
 			look_at_line(l);
 			buf_clear(&l->line);
-			l->matched = false;
+			l->matched = l->later = false;
 			text++;
 			len--;
 		} else if (l->line.len == l->line.max) {
 			look_at_line(l);
 			buf_drain(&l->line, l->line.len - l->overlap);
+			l->later = true;
 		}
 	}
 }

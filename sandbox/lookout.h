@@ -17,7 +17,8 @@
 #define LOOKOUT_PATTERN_MAX 200	/* bytes of one */
 #define LOOKOUT_WINDOW_MS 15000
 #define LOOKOUT_LINES_MAX 20	/* told at once */
-#define LOOKOUT_BYTES_MAX 2000
+#define LOOKOUT_LINE_MAX 2048	/* bytes of a line; a longer one is read in pieces */
+#define LOOKOUT_BYTES_MAX (LOOKOUT_LINES_MAX * (LOOKOUT_LINE_MAX + 1))
 
 struct lookout;
 
@@ -34,7 +35,8 @@ enum lookout_say {
 };
 /*
  * After feeding: whether to tell now. ret_lines gets the lines, as they were
- * printed; ret_more: how many more matched since the last telling.
+ * printed, at most LOOKOUT_BYTES_MAX: to be masked before anything is cut.
+ * ret_more: how many more matched since the last telling.
  */
 enum lookout_say lookout_look(struct lookout *l, msec_t now,
 	struct buf *ret_lines, unsigned *ret_more);

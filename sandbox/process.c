@@ -15,6 +15,7 @@
 
 #define COMMAND_SHOWN 200
 #define TOLD_TAIL 2000		/* of the output, with its end */
+#define TOLD_LINE 500		/* of a watched one */
 #define SLACK 4096		/* longest secret that is never shown cut */
 
 static void on_started(void *arg, int pid);
@@ -255,27 +256,49 @@ trip(struct process *p)
 	tell(p, PROCESS_WATCH_TRIPPED, "", 0);
 }
 
+/* Masked whole, then cut: each line, and all of it. */
+static char *
+show_lines(const char *text, size_t len)
+{
+	struct buf masked CLEANUP_BUF, out;
+
+	buf_init(&masked, 2 * LOOKOUT_BYTES_MAX + 64);
+	buf_init(&out, TOLD_TAIL);
+	redact_text(&masked, text, len);
+	for (const char *line = masked.data; *line;) {
+		size_t n = strcspn(line, "\n");
+		size_t room = out.max - out.len;
+		size_t fits = n < TOLD_LINE ? n : TOLD_LINE;
+		if (room < 2)
+			break;
+		fits = utf8_cut(line, n, fits < room - 1 ? fits : room - 1);
+		buf_add(&out, line, fits);
+		buf_add_char(&out, '\n');
+		line += n + (line[n] == '\n');
+	}
+	return buf_take(&out);
+}
+
 static void
 watch_output(struct process *p, const char *text, size_t len)
 {
 	struct sandboxes *sb = p->cell->sb;
 	msec_t now = loop_now(sb->loop);
-	struct buf lines CLEANUP_BUF, masked CLEANUP_BUF;
+	struct buf lines CLEANUP_BUF;
 	unsigned more = 0;
 
 	buf_init(&lines, LOOKOUT_BYTES_MAX);
-	buf_init(&masked, 2 * LOOKOUT_BYTES_MAX + 64);
 	lookout_feed(p->lookout, text, len);
 	enum lookout_say say = lookout_look(p->lookout, now, &lines, &more);
 	if (say == LOOKOUT_QUIET)
 		return;
-	redact_text(&masked, lines.data, lines.len);
+	char *shown_lines CLEANUP_FREE = show_lines(lines.data, lines.len);
 	switch (breaker_look(&sb->breaker, now)) {
 	case BREAKER_PASS:
 		p->hits++;
 		p->notify = p->notify || say == LOOKOUT_OFF;
 		tell(p, say == LOOKOUT_OFF ? PROCESS_WATCH_OFF : PROCESS_MATCHED,
-		    masked.data, more);
+		    shown_lines, more);
 		break;
 	case BREAKER_TRIPS:
 		trip(p);

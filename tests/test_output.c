@@ -286,6 +286,67 @@ letters_are_never_cut(void **state)
 	}
 }
 
+/* No piece of a known secret of this length may be seen. */
+static bool
+shows(const char *text, const char *secret)
+{
+	for (size_t i = 0; i + 8 <= strlen(secret); i++) {
+		CLEANUP_FREE char *part = mem_strn(secret + i, 8);
+
+		if (strstr(text, part))
+			return true;
+	}
+	return false;
+}
+
+static char *
+whole_file(const char *path)
+{
+	static char bytes[20000];
+	int fd = open(path, O_RDONLY);
+	ssize_t n = read(fd, bytes, sizeof(bytes) - 1);
+
+	assert_true(n >= 0);
+	close(fd);
+	bytes[n] = '\0';
+	return bytes;
+}
+
+/*
+ * A secret at each place of an output whose middle is left out, and cut in
+ * two at each of its letters: neither what is shown nor the file has a piece.
+ */
+static void
+no_secret_passes_at_any_cut(void **state)
+{
+	static const char secret[] = "Zk39fQ2mB7xW1pL8vR4tY6";
+	static char text[9000];
+	unsigned seen = 0;
+
+	(void)state;
+	redact_add_secret(secret);
+	for (size_t at = 0; at + sizeof(secret) < 2400; at += 1 + (at > 460 &&
+	    at < 1700) * 6) {
+		size_t cut = at + at % sizeof(secret);
+		struct output *o = make(1000, 8000);
+		struct end e;
+
+		memset(text, 'x', sizeof(text));
+		for (size_t i = 79; i < sizeof(text); i += 80)
+			text[i] = '\n';
+		memcpy(text + at, secret, sizeof(secret) - 1);
+		output_add(o, 1, text, cut);
+		output_add(o, 1, text + cut, 2400 - cut);
+		finish(&o, &e);
+		if (shows(e.text.data, secret) || shows(whole_file(e.spool), secret))
+			fail_msg("secret at %zu, cut at %zu", at, cut);
+		seen += strstr(e.text.data, "[redacted]") != NULL;
+		end_done(&e);
+	}
+	assert_true(seen > 100);
+	redact_clear();
+}
+
 /* Any bytes, cut anywhere, of any length: what comes out is text. */
 static void
 random_bytes_are_text(void **state)
@@ -326,6 +387,7 @@ main(void)
 		cmocka_unit_test(one_line_of_150_megabytes_is_bounded),
 		cmocka_unit_test(a_secret_is_masked_also_at_the_edges),
 		cmocka_unit_test(the_file_is_masked_where_its_blocks_meet),
+		cmocka_unit_test(no_secret_passes_at_any_cut),
 		cmocka_unit_test(a_spool_that_cannot_be_written_is_said),
 		cmocka_unit_test(letters_are_never_cut),
 		cmocka_unit_test(random_bytes_are_text),

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/redact.h"
 #include "gateway/agent/tool.h"
 #include "sandbox/procs.h"
 #include "tests/fake_backend.h"
@@ -346,6 +347,46 @@ what_is_watched_for_is_told_masked(void **state)
 	mem_free(id);
 }
 
+/* Wherever a secret is cut by the pieces of a stream or the end of what is shown. */
+static void
+no_secret_is_seen_in_pieces(void **state)
+{
+	static const char secret[] = "Zk39fQ2mB7xW1pL8vR4tY6";
+	char filler[1400];
+
+	(void)state;
+	redact_add_secret(secret);
+	fake.plan.run_ms = 1;
+	mem_free(background());		/* warm */
+	fake.plan.run_ms = -1;
+	fake.plan.output = NULL;
+	char *id = background();
+	memset(filler, 'x', sizeof(filler));
+	for (size_t n = 0; n < 1100; n += n < 60 || n > 940 ? 1 : 37) {
+		size_t cut = n % sizeof(secret);
+		char *head = mem_strn(secret, cut);
+		fake_print("\n");
+		fake_print(head);
+		fake_print(secret + cut);
+		filler[n] = 0;
+		fake_print(filler);
+		filler[n] = 'x';
+		call("poll", id);
+		const char *output = json_get_str(answer, "output", "");
+		for (size_t i = 0; i + 8 < sizeof(secret); i++) {
+			char *part = mem_strn(secret + i, 8);
+			if (strstr(output, part))
+				fail_msg("%s with %zu behind it", part, n);
+			mem_free(part);
+		}
+		mem_free(head);
+	}
+	call("log", id);
+	assert_non_null(strstr(json_get_str(answer, "output", ""), "[redacted]"));
+	mem_free(id);
+	redact_clear();
+}
+
 static void
 nonsense_lets_the_model_correct_itself(void **state)
 {
@@ -370,6 +411,7 @@ main(void)
 		T(only_what_was_permitted_is_written),
 		T(its_end_is_told_once_unless_it_was_killed),
 		T(what_is_watched_for_is_told_masked),
+		T(no_secret_is_seen_in_pieces),
 		T(nonsense_lets_the_model_correct_itself),
 #undef T
 	};

@@ -190,6 +190,33 @@ what_may_be_written_back_carries_sentinels(void **state)
 	assert_true(redact_has_sentinel("KEY=" M "\n", 15));
 }
 
+/* `echo -n "user:$KEY!" | base64` and its kind, at each place in a group. */
+static void
+known_values_are_masked_in_other_writings(void **state)
+{
+	static const char *const rows[] = {
+		/* base64 of "hunter2/pass+phrase", of "a" and it, of "ab" and it */
+		"x aHVudGVyMi9wYXNzK3BocmFzZQ==", "YWh1bnRlcjIvcGFzcytwaHJhc2U=",
+		"YWJodW50ZXIyL3Bhc3MrcGhyYXNl", "YWJodW50ZXIyL3Bhc3MrcGhyYXNlIQ",
+		"68756e746572322f706173732b706872617365",
+		"68756E746572322F706173732B706872617365",
+		"q=hunter2%2Fpass%2Bphrase&x",
+	};
+
+	(void)state;
+	redact_add_secret("hunter2/pass+phrase");
+	redact_add_secret("quote\"and\\back");
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP_FREE char *got = redacted(rows[i]);
+
+		if (!strstr(got, M) || strstr(got, "ZXIyL") ||
+		    strstr(got, "cjIvc") || strstr(got, "MjIvc"))
+			fail_msg("%s -> %s", rows[i], got);
+	}
+	CLEANUP_FREE char *json = redacted("{\"a\":\"quote\\\"and\\\\back\"}");
+	assert_string_equal(json, "{\"a\":\"" M "\"}");
+}
+
 static void
 bytes_that_are_no_text_pass_unchanged(void **state)
 {
@@ -253,6 +280,7 @@ main(void)
 		TEST(ordinary_text_is_left_alone),
 		TEST(known_values_are_masked_wherever_they_are),
 		TEST(what_may_be_written_back_carries_sentinels),
+		TEST(known_values_are_masked_in_other_writings),
 		TEST(bytes_that_are_no_text_pass_unchanged),
 		TEST(a_full_buffer_is_reported_and_leaks_nothing),
 		TEST(hostile_text_takes_linear_time),

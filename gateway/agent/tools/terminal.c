@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "gateway/agent/tools/foreground.h"
 #include "gateway/gate/gate.h"
 #include "gateway/notices.h"
 #include "sandbox/cwd.h"
@@ -172,7 +173,10 @@ find_fault(const struct json *args)
 		return mem_printf("timeout may be %d seconds at most in the "
 		    "foreground; use background: true for longer work",
 		    TIMEOUT_MAX_S);
-	return find_watch_fault(json_get(args, "watch_patterns"));
+	const char *fault = background ? NULL : foreground_fault(command);
+
+	return fault ? mem_printf("not run: %s", fault) :
+	    find_watch_fault(json_get(args, "watch_patterns"));
 }
 
 static void
@@ -398,6 +402,12 @@ on_ran(void *arg, const struct sandbox_result *res)
 
 	if (meaning)
 		json_set_str(out, "exit_code_meaning", meaning);
+	if (sudo_failed(res->output, res->output_len)) {
+		json_set_bool(out, "sudo_auth_failed", true);
+		json_set_str(out, "hint", "sudo wants a password, and nobody can "
+		    "type one here: do without sudo, or ask the person to do "
+		    "this step");
+	}
 	if (res->exit_code == SANDBOX_EXIT_REFUSED)
 		json_set_str(out, "status", "error");
 	if (res->note)
