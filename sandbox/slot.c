@@ -1,4 +1,6 @@
 /* One backend in use: started, proven by its probe, described. */
+#include <string.h>
+
 #include "base/log.h"
 #include "base/mem.h"
 #include "sandbox/sandbox_priv.h"
@@ -48,11 +50,23 @@ slot_props(const struct slot *slot)
 	return props;
 }
 
+/* What the model must know of the network; "": nothing. */
+static const char *
+network_words(const struct sandbox_props *p)
+{
+	if (strcmp(p->network, "filtered") == 0)
+		return " The network is reached only through the proxy in HTTPS_PROXY, "
+		    "and only hosts that the operator listed; there is no DNS.";
+	if (strcmp(p->network, "none") == 0)
+		return " There is no network.";
+	return "";
+}
+
 static void
 describe(struct slot *slot)
 {
 	struct sandbox_props p = slot_props(slot);
-
+	uint32_t files = SANDBOX_ISOLATED & ~(uint32_t)SANDBOX_NO_NETWORK;
 	const char *gap = slot->found ? " " : "";
 	const char *found = slot->found ? slot->found : "";
 
@@ -60,12 +74,12 @@ describe(struct slot *slot)
 	if (!p.available)
 		slot->about = mem_printf("Commands cannot run at present: %s",
 		    p.why);
-	else if ((p.isolation & SANDBOX_ISOLATED) == SANDBOX_ISOLATED)
+	else if ((p.isolation & files) == files)
 		slot->about = mem_printf("Commands run in an isolated Linux sandbox "
 		    "(%s%s%s, network: %s). Files persist below %s only; the rest "
-		    "of the system is read-only.%s%s", p.backend,
-		    p.level[0] ? " " : "", p.level, p.network, p.workspace, gap,
-		    found);
+		    "of the system is read-only.%s%s%s", p.backend,
+		    p.level[0] ? " " : "", p.level, p.network, p.workspace,
+		    network_words(&p), gap, found);
 	else
 		slot->about = mem_printf("Commands run by backend %s, which is not "
 		    "isolated from its machine (network: %s). They start in "

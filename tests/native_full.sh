@@ -120,6 +120,13 @@ all() {	# all WHO COMMAND...: the tests, as somebody
 if [ "$(id -u)" = 0 ]; then
 	all root env
 	all user setpriv --reuid=12345 --regid=12345 --clear-groups
+	mkdir -m 700 "$dir/conf"
+	echo 'native: {network: full}' >"$dir/conf/config.yaml"
+	GATEHOUSE_HOME="$dir/conf" "$bin" doctor >"$dir/out" 2>"$dir/err" </dev/null
+	grep -q 'native, level full works (.*network: full)' "$dir/out" &&
+		grep -q 'not claimed that the host.s network' "$dir/out" &&
+		! grep -q 'NOT TRUE' "$dir/out"
+	result $? 'doctor claims files and processes, and not the network'
 	mount --bind /dev/null "$(readlink -f "$(command -v slirp4netns)")"
 	script=true
 	env GATEHOUSE_HOME="$dir/none" "$bin" sandbox exec --network full -- true \

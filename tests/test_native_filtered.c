@@ -302,6 +302,25 @@ a_connection_ends_with_its_command_or_sandbox(void **state)
 	expect(CURL "-x " URL " http://server.test:$PORT/", 0, "served");
 }
 
+/* Red if a listener were taken for another sandbox's. */
+static void
+each_sandbox_has_a_way_of_its_own(void **state)
+{
+	struct box *first = w.nat.box;
+
+	(void)state;
+	NEEDS(w.able && w.has_curl);
+	assert_true(nat_open(&w.nat));
+	assert_ptr_not_equal(w.nat.box, first);
+	expect(CURL "-x " URL " http://server.test:$PORT/", 0, "served");
+	struct box *second = w.nat.box;
+	/* The end of one is not the end of the other. */
+	w.nat.box = first;
+	nat_close(&w.nat);
+	w.nat.box = second;
+	expect(CURL "-x " URL " http://server.test:$PORT/", 0, "served");
+}
+
 static void
 ten_thousand_connections_hurt_nobody_else(void **state)
 {
@@ -345,6 +364,7 @@ main(int argc, char **argv)
 		T(a_redirect_is_a_request_like_any),
 		T(a_name_that_changes_gains_nothing),
 		T(a_connection_ends_with_its_command_or_sandbox),
+		T(each_sandbox_has_a_way_of_its_own),
 		T(ten_thousand_connections_hurt_nobody_else),
 		cmocka_unit_test(all_of_this_holds_for_an_ordinary_user),
 	};

@@ -5,6 +5,7 @@
 #include <cmocka.h>
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -244,6 +245,53 @@ stopping_nothing_is_allowed(void **state)
 	assert_null(none);
 }
 
+/* Leaving: the thread hangs in a job, and nobody waits for it. */
+static atomic_int dropped, left_threads;
+
+static void
+hang_fini(void *state)
+{
+	(void)state;
+	atomic_fetch_add(&left_threads, 1);
+}
+
+static void
+drop(struct worker_job *job)
+{
+	atomic_fetch_add(&dropped, 1);
+	mem_free(job);
+}
+
+static void
+one_that_hangs_can_be_left(void **state)
+{
+	static const struct worker_ops hang_ops = { "hang", init, run_batch,
+	    hang_fini };
+	static struct world w;		/* outlives this function: the thread has it */
+
+	(void)state;
+	w = (struct world){ .loop = loop_sim_new(1), .ordered = true };
+	assert_int_equal(pipe(w.gate), 0);
+	w.worker = worker_start(w.loop, &hang_ops, &w, NULL);
+	/* One batch runs and hangs, the next waits behind it. */
+	submit(&w, 0, false);
+	usleep(20000);
+	for (int i = 1; i < 5; i++)
+		submit(&w, i, false);
+	worker_leave(&w.worker, drop);
+	assert_null(w.worker);
+	assert_true(atomic_load(&dropped) <= 5);
+	assert_int_equal(atomic_load(&left_threads), 0);
+	loop_free(&w.loop);
+	/* Let go, it drops what it had and ends by itself. */
+	assert_int_equal(write(w.gate[1], "xxxxx", 5), 5);
+	for (int i = 0; i < 2000 && atomic_load(&left_threads) == 0; i++)
+		usleep(5000);
+	assert_int_equal(atomic_load(&left_threads), 1);
+	assert_int_equal(atomic_load(&dropped), 5);
+	assert_int_equal(w.done, 0);
+}
+
 int
 main(void)
 {
@@ -254,6 +302,7 @@ main(void)
 		cmocka_unit_test(stopping_runs_what_is_queued_and_what_that_submits),
 		cmocka_unit_test(a_failed_init_is_the_errors_text_and_leaves_nothing),
 		cmocka_unit_test(stopping_nothing_is_allowed),
+		cmocka_unit_test(one_that_hangs_can_be_left),
 	};
 
 	return cmocka_run_group_tests_name("worker", tests, NULL, NULL);
