@@ -89,8 +89,17 @@ turn(msec_t ms)
 int
 client(void)
 {
+	return client_with(0);
+}
+
+int
+client_with(int receive_buffer)
+{
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
+	if (receive_buffer)
+		assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVBUF,
+			&receive_buffer, sizeof(receive_buffer)), 0);
 	assert_int_equal(connect(fd, (struct sockaddr *)&w.at, sizeof(w.at)), 0);
 	assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
 	return fd;

@@ -31,6 +31,7 @@ int listen_at(struct sockaddr_in *at);
 /* All that the kernel and the next ms have for us. */
 void turn(msec_t ms);
 int client(void);
+int client_with(int receive_buffer);	/* bytes; 0: as usual */
 void say_n(int fd, const char *text, size_t len);
 void say(int fd, const char *text);
 /* Reads what is there into w.got. False at the end. */

@@ -82,6 +82,10 @@ a_plain_request_goes_on_rewritten(void **state)
 	hear(server);
 	assert_string_equal(w.got, "GET /x HTTP/1.1\r\nHost: ok.example\r\n"
 		"Connection: close\r\n\r\n");
+	/* The request is whole: that the client says no more is no news. */
+	assert_int_equal(shutdown(fd, SHUT_WR), 0);
+	turn(0);
+	assert_false(gone(server));
 	say(server, "HTTP/1.1 204 No Content\r\n\r\n");
 	close(server);
 	turn(0);

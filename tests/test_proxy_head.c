@@ -165,6 +165,10 @@ what_can_be_read_in_two_ways_is_refused(void **state)
 			fail_msg("%d for: %s", status, refused[i].text);
 		assert_int_equal(err.code, ERR_INVALID);
 	}
+	/* The words are for the one who made the mistake. */
+	assert_int_equal(read_head("CONNECT u:p@a.de:443 HTTP/1.1\r\n\r\n"),
+		PROXY_HEAD_BAD);
+	assert_non_null(strstr(err.text, "user and password"));
 	assert_int_equal(read_n("GET http://a.de/\0 HTTP/1.1\r\n\r\n", 30),
 		PROXY_HEAD_BAD);
 }

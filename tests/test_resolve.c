@@ -142,6 +142,33 @@ hanging_names_hold_nobody_up(void **state)
 }
 
 static void
+a_cancelled_one_never_calls_back(void **state)
+{
+	struct answer a = { .loop = loop_new() }, gone = a;
+	struct resolver *r = resolver_new(a.loop);
+
+	(void)state;
+	atomic_store(&let_go, false);
+	atomic_store(&hanging, 0);
+	struct op *op = resolve_start(r, "hang.test", 60000, on_resolved, &gone);
+	while (atomic_load(&hanging) == 0)
+		poll(NULL, 0, 1);
+	op_cancel(&op);
+	/* Its thread comes back with an answer that nobody wants. */
+	atomic_store(&let_go, true);
+	for (int i = 0; i < 20; i++) {
+		resolve_start(r, "three.test", 60000, on_resolved, &a);
+		loop_run(a.loop);
+		poll(NULL, 0, 5);
+	}
+	assert_int_equal(gone.calls, 0);
+	assert_int_equal(a.calls, 20);
+	resolver_free(&r);
+	loop_free(&a.loop);
+	assert_int_equal(op_live(), 0);
+}
+
+static void
 too_many_are_refused(void **state)
 {
 	struct answer a = { .loop = loop_new() }, over = a;
@@ -245,6 +272,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_have_addresses_or_words),
 		cmocka_unit_test(hanging_names_hold_nobody_up),
+		cmocka_unit_test(a_cancelled_one_never_calls_back),
 		cmocka_unit_test(too_many_are_refused),
 		cmocka_unit_test(the_next_address_is_tried),
 		cmocka_unit_test(own_addresses_are_known),
