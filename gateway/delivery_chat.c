@@ -315,6 +315,10 @@ chat_send(struct chat *chat)
 		on_sent(chat, &res);
 		return;
 	}
+	if (row->chunk.kind == OUT_FILE && chat->row->buttons.n > 0) {
+		out.file_name = chat->row->buttons.list[0].label;
+		out.nbuttons = 0;
+	}
 	if (row->edit_msg_id[0] && (platform->flags & PLATFORM_CAN_EDIT))
 		chat->waiting = platform->edit(inst, row->edit_msg_id, &out,
 		    on_sent, chat);

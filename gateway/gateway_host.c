@@ -7,6 +7,8 @@
 #include "base/mem.h"
 #include "gateway/outrow.h"
 
+#define OUTCOME_ROOM 400	/* of a prompt, for what became of it */
+
 struct platform_instance *
 gateway_instance(void *arg, const char *platform,
     const struct platform **ret_platform)
@@ -32,6 +34,36 @@ place_of(const struct origin *o)
 {
 	return (struct place){ o->platform, o->account, o->chat_id,
 		o->thread_id };
+}
+
+/* First the file, then the question about it: rows of a chat go in order. */
+static void
+add_file(struct gateway *gw, const struct gate_prompt *prompt)
+{
+	const struct origin *to = prompt->to;
+	CLEANUP_FREE char *data = mem_printf("ea:file:%s", prompt->id);
+	const struct button about = { prompt->file_name, data };
+	CLEANUP_FREE char *json = outrow_buttons_json(&about, 1);
+	const struct outbox_chunk chunk = {
+		.kind = OUT_FILE,
+		.platform = to->platform, .account = to->account,
+		.chat_id = to->chat_id, .thread_id = to->thread_id,
+		.text = prompt->file, .plain = true, .buttons = json,
+	};
+
+	store_outbox_add(gw->opts.store, prompt->run, &chunk,
+	    loop_wall(gw->opts.loop), NULL, NULL);
+}
+
+static size_t
+gate_room(void *arg, const struct origin *to, bool *ret_files)
+{
+	const struct platform *platform = NULL;
+
+	(void)gateway_instance(arg, to->platform, &platform);
+	*ret_files = platform && (platform->flags & PLATFORM_CAN_FILES);
+	return platform && platform->text_limit > OUTCOME_ROOM ?
+	    platform->text_limit - OUTCOME_ROOM : 0;
 }
 
 static bool
@@ -74,6 +106,8 @@ gate_prompt(void *arg, const struct gate_prompt *prompt)
 	while (n > 0)
 		mem_free(data[--n]);
 	prompts_add(gw->prompts, prompt->id, &place, prompt->text);
+	if (prompt->file)
+		add_file(gw, prompt);
 	store_outbox_add(gw->opts.store, prompt->run, &chunk,
 	    loop_wall(gw->opts.loop), NULL, NULL);
 	delivery_kick(gw->delivery, &place);
@@ -147,6 +181,7 @@ gateway_gate_host(struct gateway *gw)
 	return (struct gate_host){
 		.arg = gw, .prompt = gate_prompt, .settled = gate_settled,
 		.may_decide = gate_may_decide, .has_decider = gate_has_decider, .say = gate_say,
+		.room = gate_room,
 		.keep = gw->opts.keep ? gate_keep : NULL,
 		.look = gate_look,
 	};
@@ -158,7 +193,8 @@ gateway_gate_host(struct gateway *gw)
 static char *
 prompt_id(const struct outbox_row *row)
 {
-	if (row->chunk.kind != OUT_PROMPT || !row->chunk.buttons)
+	if ((row->chunk.kind != OUT_PROMPT && row->chunk.kind != OUT_FILE) ||
+	    !row->chunk.buttons)
 		return NULL;
 	CLEANUP_JSON struct json *buttons = json_parse(row->chunk.buttons,
 	    strlen(row->chunk.buttons), NULL);
@@ -174,7 +210,7 @@ prompt_shown(struct gateway *gw, const struct outbox_row *row,
 {
 	CLEANUP_FREE char *id = prompt_id(row);
 
-	if (!id)
+	if (!id || row->chunk.kind == OUT_FILE)
 		return;
 	gate_prompt_shown(gw->gate, id, msg_id);
 	prompts_shown(gw->prompts, id, msg_id);
@@ -195,6 +231,7 @@ row_unknown(struct gateway *gw, const struct outbox_row *row,
     const struct place *to, const char *why)
 {
 	switch (row->chunk.kind) {
+	case OUT_FILE:
 	case OUT_PROMPT:	/* both carry the same request id (rules 2.3) */
 		if (!delivery_repeat(gw->delivery, to, row->id))
 			prompt_failed(gw, row, why);
@@ -213,7 +250,7 @@ static void
 row_refused(struct gateway *gw, const struct outbox_row *row,
     const struct place *to, const char *why)
 {
-	if (row->chunk.kind == OUT_PROMPT) {
+	if (row->chunk.kind == OUT_PROMPT || row->chunk.kind == OUT_FILE) {
 		prompt_failed(gw, row, why);
 		return;
 	}

@@ -57,7 +57,7 @@ say_unknown_sends(struct recover *r, const struct json *result)
 
 		int64_t kind = json_get_int(row, "kind", OUT_FINAL);
 
-		if (kind == OUT_PROMPT)
+		if (kind == OUT_PROMPT || kind == OUT_FILE)
 			continue;	/* that question has expired */
 		if (kind == OUT_PREVIEW) {
 			say_preview(r, &to, json_get_str(row, "text", ""));

@@ -96,6 +96,9 @@ struct outgoing {
 	struct chat_ref to;
 	const char *text;
 	bool plain;		/* text is no Markdown: show it as it is */
+	/* Not NULL: text is what a file of this name holds, and is sent as that
+	 * (PLATFORM_CAN_FILES; new messages only; buttons don't count). */
+	const char *file_name;
 	const char *reply_to;	/* or "" */
 	const struct button *buttons;	/* rows of one, `nbuttons` of them */
 	size_t nbuttons;
@@ -135,7 +138,8 @@ struct platform_env {
 
 enum { PLATFORM_CAN_EDIT = 1, PLATFORM_CAN_TYPING = 2, PLATFORM_CAN_BUTTONS = 4,
 	PLATFORM_CAN_NONCE = 8,
-	PLATFORM_STATELESS = 16,	/* answers a request; nothing can follow */ };
+	PLATFORM_STATELESS = 16,	/* answers a request; nothing can follow */
+	PLATFORM_CAN_FILES = 64 };
 
 struct platform_instance;
 

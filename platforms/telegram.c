@@ -49,7 +49,8 @@ telegram_stop(struct platform_instance **tp)
 
 const struct platform platform_telegram = {
 	.name = "telegram",
-	.flags = PLATFORM_CAN_EDIT | PLATFORM_CAN_TYPING | PLATFORM_CAN_BUTTONS,
+	.flags = PLATFORM_CAN_EDIT | PLATFORM_CAN_TYPING | PLATFORM_CAN_BUTTONS |
+		PLATFORM_CAN_FILES,
 	.text_limit = TELEGRAM_TEXT_MAX,
 	.text_len = telegram_text_len,
 	.start = telegram_start,

@@ -3,7 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ids.h"
 #include "base/mem.h"
+
+#define BODY_MAX (16u << 20)
 
 #define DEFAULT_ROOT "https://api.telegram.org"
 #define RETRY_AFTER_MAX_S (24 * 3600)
@@ -162,20 +165,33 @@ static const struct op_type api_op_type = { "telegram", api_cancel };
 struct op *
 telegram_api_start(struct telegram_api *api, const struct telegram_call *call)
 {
-	static const char *const headers[] = {
-		"Content-Type: application/json", "Accept: application/json", NULL };
 	struct api_op *a = mem_alloc(sizeof(*a));
 	char *url = mem_printf("%s/%s", api->root, call->method);
-	CLEANUP_FREE char *body = call->params ? json_text(call->params) :
-		mem_str("{}");
+	char boundary[33];
+	CLEANUP_BUF struct buf body;
 
+	ids_hex(boundary, 32);
+	CLEANUP_FREE char *type = call->file ? mem_printf("Content-Type: "
+		"multipart/form-data; boundary=%s", boundary) :
+		mem_str("Content-Type: application/json");
+	const char *const headers[] = { type, "Accept: application/json", NULL };
+
+	buf_init(&body, BODY_MAX);
+	if (call->file) {
+		telegram_form(&body, boundary, call->params, call->file);
+	} else {
+		CLEANUP_FREE char *text = call->params ?
+			json_text(call->params) : mem_str("{}");
+
+		buf_add_str(&body, text);
+	}
 	op_init(&a->op, &api_op_type);
 	a->label = mem_str(call->label);
 	a->cb = call->cb;
 	a->arg = call->arg;
 	a->http = http_start(api->http, &(struct http_req){
 		.label = call->label, .method = "POST", .url = url,
-		.headers = headers, .body = body, .body_len = strlen(body),
+		.headers = headers, .body = body.data, .body_len = body.len,
 		.total_ms = call->total_ms, .fresh = call->fresh },
 		on_answer, a);
 	mem_free_secret(&url);

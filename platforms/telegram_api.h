@@ -11,6 +11,7 @@
 #include "base/http.h"
 #include "base/json.h"
 #include "base/op.h"
+#include "platforms/telegram_form.h"
 
 struct telegram_api {
 	struct http *http;
@@ -47,6 +48,7 @@ struct telegram_call {
 	const char *method;
 	const char *label;	/* "telegram sendMessage" */
 	const struct json *params;	/* NULL: none; copied */
+	const struct telegram_file *file;	/* goes with them, or NULL; copied */
 	msec_t total_ms;
 	bool fresh;
 	telegram_reply_cb *cb;

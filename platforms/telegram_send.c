@@ -15,6 +15,7 @@
 #include "platforms/text/telegram_html.h"
 
 #define SEND_MS 30000
+#define FILE_MS 120000
 #define HTML_MAX (1u << 20)
 #define RATE_DEFAULT_MS 5000
 #define PRESS_TEXT_MAX 200
@@ -30,6 +31,7 @@ struct send {
 	struct json *params;
 	char *plain;		/* what goes if the markup is refused */
 	bool edit;
+	char *file_name, *file;	/* sendDocument: what it carries */
 	send_cb *cb;
 	void *arg;
 };
@@ -43,6 +45,8 @@ send_free(struct send *s)
 {
 	json_free(&s->params);
 	mem_free(s->plain);
+	mem_free(s->file_name);
+	mem_free(s->file);
 	mem_free(s);
 }
 
@@ -88,9 +92,13 @@ send_new(struct platform_instance *inst, const char *method, const char *label,
 static void
 send_call(struct send *s)
 {
+	const struct telegram_file file = { "document", s->file_name, s->file,
+		s->file ? strlen(s->file) : 0 };
+
 	s->call = telegram_api_start(&s->inst->api,
 		&(struct telegram_call){ .method = s->method, .label = s->label,
-			.params = s->params, .total_ms = SEND_MS,
+			.params = s->params, .file = s->file ? &file : NULL,
+			.total_ms = s->file ? FILE_MS : SEND_MS,
 			.cb = on_replied, .arg = s });
 }
 
@@ -298,10 +306,29 @@ start_text(struct send *s, const struct outgoing *out)
 	return &s->op;
 }
 
+/* core.telegram.org/bots/api#senddocument */
+static struct op *
+send_file(struct platform_instance *inst, const struct outgoing *out,
+	send_cb *cb, void *arg)
+{
+	struct send *s = send_new(inst, "sendDocument", "telegram sendDocument",
+		cb, arg);
+
+	set_place(s, &out->to);
+	if (out->silent)
+		json_set_bool(s->params, "disable_notification", true);
+	s->file_name = mem_str(out->file_name);
+	s->file = mem_str(out->text);
+	send_call(s);
+	return &s->op;
+}
+
 struct op *
 telegram_send(struct platform_instance *inst, const struct outgoing *out,
 	send_cb *cb, void *arg)
 {
+	if (out->file_name)
+		return send_file(inst, out, cb, arg);
 	struct send *s = send_new(inst, "sendMessage", "telegram sendMessage",
 		cb, arg);
 

@@ -158,6 +158,8 @@ enum outbox_kind {
 	OUT_PROMPT,
 	OUT_REPORT,
 	OUT_INTERIM,		/* what was said on the way to the answer */
+	OUT_FILE,		/* of a prompt: text is what it holds, its name and
+				 * request are in its one button */
 };
 
 #define OUTBOX_PREVIEW (-1)	/* edit_of: the run's open preview, if any */

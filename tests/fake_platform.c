@@ -113,6 +113,7 @@ send_message(struct platform_instance *inst, const struct outgoing *out,
 	    out->buttons, out->nbuttons, cb, arg, &sent);
 
 	sent->is_edit = edit;
+	sent->is_file = out->file_name != NULL;
 	bool listed = fp->trouble_at < fp->ntrouble &&
 	    (!fp->trouble[fp->trouble_at].chat ||
 	    strcmp(fp->trouble[fp->trouble_at].chat, out->to.chat_id) == 0);
@@ -222,7 +223,8 @@ fake_pause(struct platform_instance *inst)
 
 const struct platform platform_fake = {
 	.name = "fake",
-	.flags = PLATFORM_CAN_EDIT | PLATFORM_CAN_TYPING | PLATFORM_CAN_BUTTONS,
+	.flags = PLATFORM_CAN_EDIT | PLATFORM_CAN_TYPING |
+	    PLATFORM_CAN_BUTTONS | PLATFORM_CAN_FILES,
 	.text_limit = 200,
 	.text_len = utf8_units16,
 	.start = fake_start, .stop = fake_stop, .committed = fake_committed,

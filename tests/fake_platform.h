@@ -16,7 +16,7 @@ struct fake_sent {
 	char *chat_id, *thread_id, *text, *buttons0;	/* first button's data */
 	char *buttons;		/* all of them: "data data" */
 	char msg_id[16];	/* what the platform answered with; of edits: whose */
-	bool is_edit, is_typing, is_press, done;
+	bool is_edit, is_typing, is_press, is_file, done;
 	bool ghost;		/* of a process that was killed: never left it */
 	bool lost;		/* an unknown outcome that did not arrive */
 	enum send_outcome outcome;

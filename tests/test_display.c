@@ -57,14 +57,15 @@ the_directory_is_named_and_hides_nothing(void **state)
 static void
 a_command_is_shown_whole_or_not_at_all(void **state)
 {
-	CLEANUP_FREE char *big = mem_alloc(5001);
-	CLEANUP_FREE char *fits = mem_alloc(3001);
+	const size_t max = DISPLAY_MAX, len = 60000;
+	CLEANUP_FREE char *big = mem_alloc(max + 1);
+	CLEANUP_FREE char *fits = mem_alloc(len + 1);
 
 	(void)state;
-	memset(big, 'a', 5000);
-	memset(fits, 'b', 3000);
-	assert_null(shown(big, 5000));
-	CLEANUP_FREE char *text = shown(fits, 3000);
+	memset(big, 'a', max);
+	memset(fits, 'b', len);
+	assert_null(shown(big, max));
+	CLEANUP_FREE char *text = shown(fits, len);
 
 	assert_non_null(text);
 	assert_non_null(strstr(text, fits));

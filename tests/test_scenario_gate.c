@@ -221,6 +221,74 @@ nobody_else_decides(void **state)
 	world_done(&w);
 }
 
+/* block/buzz#4502: what is approved can be read whole, however long. */
+static void
+a_long_command_is_a_file_before_its_question(void **state)
+{
+	static const size_t lengths[] = { 100, 5000, 60000, 120000 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(lengths); i++) {
+		CLEANUP_FREE char *harmless = mem_alloc(lengths[i] + 1);
+
+		memset(harmless, 'x', lengths[i]);
+		CLEANUP_FREE char *command = mem_printf("echo %s; rm -r gone",
+		    harmless);
+		struct world w;
+
+		world_init(&w, 60 + i);
+		fake_sandbox.isolated = false;
+		world_boot(&w);
+		fake_model_script(w.model, &(struct fake_answer){
+		    .call = command });
+		fake_say(w.platform, "1001", "please");
+		world_pass(&w, 2000);
+		const struct fake_sent *asked = fake_asked(w.platform,
+		    "ea:once:"), *file = NULL;
+
+		assert_non_null(asked);
+		for (size_t k = 0; k < w.platform->nsent; k++)
+			if (w.platform->sent[k].is_file)
+				file = &w.platform->sent[k];
+		assert_int_equal(file != NULL, lengths[i] > 3500);
+		assert_non_null(strstr(file ? file->text : asked->text, command));
+		assert_true(!file || file < asked);
+		assert_true(!file || strlen(asked->text) < 3000);
+		CLEANUP_FREE char *yes = press_data(&w, "once");
+
+		fake_press(w.platform, "1001", yes);
+		assert_true(world_settle(&w, 5000));
+		assert_int_equal(fake_sandbox_ran(command), 1);
+		world_done(&w);
+	}
+}
+
+/* The file is refused: nobody could read it, so nobody is taken to agree. */
+static void
+a_file_that_does_not_arrive_is_a_denial(void **state)
+{
+	CLEANUP_FREE char *harmless = mem_alloc(5001);
+	struct world w;
+
+	(void)state;
+	memset(harmless, 'x', 5000);
+	CLEANUP_FREE char *command = mem_printf("echo %s; rm -r gone", harmless);
+
+	world_init(&w, 70);
+	fake_sandbox.isolated = false;
+	world_boot(&w);
+	fake_platform_trouble(w.platform, &(struct fake_trouble){
+	    .outcome = SEND_NO, .error = SEND_ERR_REFUSED });
+	fake_model_script(w.model, &(struct fake_answer){ .call = command });
+	fake_say(w.platform, "1001", "please");
+	assert_true(world_settle(&w, 5000));
+	assert_int_equal(fake_sandbox_ran(command), 0);
+	CLEANUP_FREE char *text = fake_model_request_text(w.model, 1);
+
+	assert_non_null(strstr(text, "no approver could be reached"));
+	world_done(&w);
+}
+
 /* Named approvers decide, from wherever they are; the asker doesn't then. */
 static void
 named_approvers_decide_instead_of_the_asker(void **state)
@@ -359,6 +427,8 @@ main(void)
 		cmocka_unit_test(a_question_expires_also_while_the_machine_sleeps),
 		cmocka_unit_test(a_new_message_withdraws_the_question),
 		cmocka_unit_test(nobody_else_decides),
+		cmocka_unit_test(a_long_command_is_a_file_before_its_question),
+		cmocka_unit_test(a_file_that_does_not_arrive_is_a_denial),
 		cmocka_unit_test(named_approvers_decide_instead_of_the_asker),
 		cmocka_unit_test(
 		    a_prompt_that_cannot_be_delivered_is_a_denial_with_its_cause),

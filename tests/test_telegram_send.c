@@ -255,6 +255,30 @@ a_missing_topic_goes_without_once(void **state)	/* C017 */
 }
 
 /* C021: a wait or a breakdown is no reason to strip the formatting. */
+/* core.telegram.org/bots/api#senddocument: a form; nothing ends its parts. */
+static void
+a_file_goes_as_a_document(void **state)
+{
+	static const struct fake_answer ok = { .status = 200, .body = SENT };
+	const struct outgoing out = {
+		.to = { "5", "7" }, .text = "rm -r x\r\n--b\n\xc3\xa4",
+		.file_name = "a\"\r\nb.txt", .reply_to = "",
+	};
+
+	(void)state;
+	send_one(&ok, 1, &out);
+	assert_int_equal(world.outcome, SEND_YES);
+	const char *body = json_str(world_call(&world, "sendDocument", 0)->params);
+
+	assert_non_null(body);
+	assert_non_null(strstr(body, "name=\"chat_id\"\r\n\r\n5\r\n"));
+	assert_non_null(strstr(body, "name=\"message_thread_id\"\r\n\r\n7\r\n"));
+	assert_non_null(strstr(body, "name=\"document\"; "
+		"filename=\"a___b.txt\"\r\n"));
+	assert_non_null(strstr(body, "\r\n\r\nrm -r x\r\n--b\n\xc3\xa4\r\n--"));
+	end();
+}
+
 static void
 only_refused_markup_strips_it(void **state)
 {
@@ -413,6 +437,7 @@ main(void)
 		cmocka_unit_test(a_missing_right_is_not_a_dead_target),
 		cmocka_unit_test(refused_markup_goes_plain_once),
 		cmocka_unit_test(a_missing_topic_goes_without_once),
+		cmocka_unit_test(a_file_goes_as_a_document),
 		cmocka_unit_test(only_refused_markup_strips_it),
 		cmocka_unit_test(rules_2_2_decide_yes_no_unknown),
 		cmocka_unit_test(an_unchanged_edit_is_done),

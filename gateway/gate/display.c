@@ -6,6 +6,8 @@
 #include "base/utf8.h"
 #include "sandbox/scene.h"
 
+#define WHY_MAX 1200		/* bytes of the reasons beside a file */
+
 /* Characters that a reader cannot see or that reorder what he sees. */
 static bool
 is_invisible(uint32_t cp)
@@ -80,38 +82,73 @@ gate_shown(const struct gate_req *req)
 	return req->shown ? req->shown : req->command;
 }
 
+static void
+add_head(struct buf *b, const struct gate_req *req)
+{
+	buf_printf(b, "Allow %s on %s in ", req->what ? req->what :
+	    "this command", req->props.backend);
+	add_visible(b, req->dir, strlen(req->dir), false);
+	buf_add_str(b, "?\n\n");
+}
+
+/* Why, what else a yes would mean, and how to answer. */
+static void
+add_tail(struct buf *b, const struct gate_req *req,
+    const struct gate_display *show, size_t why_max)
+{
+	size_t len = strlen(show->why), n = utf8_cut(show->why, len, why_max);
+
+	if (req->changed)
+		buf_printf(b, "You are asked again, because %s.\n",
+		    req->changed);
+	buf_printf(b, "Why you are asked: %.*s%s.\n", (int)n, show->why,
+	    n < len ? " ... (the rest is in the file)" : "");
+	if (req->background)
+		buf_add_str(b, "It would go on in the background.\n");
+	if (show->offers & GATE_OFFER(GATE_ANSWER_SESSION))
+		buf_add_str(b, "\"Session\" also allows what you will be asked "
+		    "here for the same reasons.\n");
+	if (show->note)
+		buf_printf(b, "%s\n", show->note);
+	buf_printf(b, "No answer within %lld s means no. /approve %s or /deny %s",
+	    (long long)(show->timeout_ms / 1000), show->id, show->id);
+}
+
+static char *
+take_or_null(struct buf *b)
+{
+	if (!b->over)
+		return buf_take(b);
+	buf_done(b);
+	return NULL;
+}
+
 char *
 gate_display(const struct gate_req *req, const struct gate_display *show)
 {
+	const char *shown = req->shown ? req->shown : req->command;
 	struct buf b;
 
-	buf_init(&b, 64 * 1024);
-	buf_printf(&b, "Allow %s on %s in ", req->what ? req->what :
-	    "this command", req->props.backend);
-	add_visible(&b, req->dir, strlen(req->dir), false);
-	buf_add_str(&b, "?\n\n");
-	if (req->shown)
-		add_visible(&b, req->shown, strlen(req->shown), true);
-	else
-		add_visible(&b, req->command, req->command_len, true);
+	buf_init(&b, DISPLAY_MAX);
+	add_head(&b, req);
+	add_visible(&b, shown, req->shown ? strlen(shown) : req->command_len,
+	    true);
 	buf_add_str(&b, "\n\n");
 	add_scripts(&b, show->scene);
-	if (req->changed)
-		buf_printf(&b, "You are asked again, because %s.\n",
-		    req->changed);
-	buf_printf(&b, "Why you are asked: %s.\n", show->why);
-	if (req->background)
-		buf_add_str(&b, "It would go on in the background.\n");
-	if (show->offers & GATE_OFFER(GATE_ANSWER_SESSION))
-		buf_add_str(&b, "\"Session\" also allows what you will be asked "
-		    "here for the same reasons.\n");
-	if (show->note)
-		buf_printf(&b, "%s\n", show->note);
-	buf_printf(&b, "No answer within %lld s means no. /approve %s or /deny %s",
-	    (long long)(show->timeout_ms / 1000), show->id, show->id);
-	if (b.over || utf8_units16(b.data, b.len) > DISPLAY_UNITS_MAX) {
-		buf_done(&b);
-		return NULL;
-	}
-	return buf_take(&b);
+	add_tail(&b, req, show, strlen(show->why));
+	return take_or_null(&b);
+}
+
+char *
+gate_display_brief(const struct gate_req *req, const struct gate_display *show,
+    const char *file_name)
+{
+	struct buf b;
+
+	buf_init(&b, DISPLAY_MAX);
+	add_head(&b, req);
+	buf_printf(&b, "It is too long for a message. The file above, %s, holds "
+	    "all of it: read that before you answer.\n\n", file_name);
+	add_tail(&b, req, show, WHY_MAX);
+	return take_or_null(&b);
 }

@@ -10,6 +10,7 @@
 #include "gateway/gate/gate.h"
 
 #define DISPLAY_UNITS_MAX 3500	/* one message on every platform we serve */
+#define DISPLAY_MAX (900 * 1024)	/* bytes; more isn't shown, nor allowed */
 
 /* What a prompt says besides the request itself. */
 struct gate_display {
@@ -25,7 +26,10 @@ struct gate_display {
 char *gate_visible(const char *s, size_t len);
 /* What is asked about, in full: the command, or the text that stands for it. */
 const char *gate_shown(const struct gate_req *req);
-/* Plain text (no markup). NULL if the command cannot be shown whole. */
+/* All of it, as plain text (no markup). NULL: over DISPLAY_MAX. */
 char *gate_display(const struct gate_req *req, const struct gate_display *show);
+/* What a message says where all of it is in a file of this name. */
+char *gate_display_brief(const struct gate_req *req,
+	const struct gate_display *show, const char *file_name);
 
 #endif

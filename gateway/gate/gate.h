@@ -62,6 +62,9 @@ struct gate_prompt {
 	const struct origin *to;
 	const char *id;
 	const char *text;
+	const char *file;	/* what was too long for text, to be sent before it
+				 * as a file of this name; or NULL */
+	const char *file_name;
 	unsigned offers;	/* GATE_OFFER() of what may be answered */
 };
 
@@ -77,6 +80,9 @@ struct gate_host {
 	bool (*prompt)(void *arg, const struct gate_prompt *prompt);
 	void (*settled)(void *arg, const struct origin *to,
 		const char *request_id, const char *text);
+	/* What one message may hold there (UTF-16 units), and whether a file can
+	 * be sent. No function: DISPLAY_UNITS_MAX, and none. */
+	size_t (*room)(void *arg, const struct origin *to, bool *ret_files);
 	/* May this person decide for that asker? */
 	bool (*may_decide)(void *arg, const struct origin *asked,
 		const struct origin *who);

@@ -8,6 +8,7 @@
 #include "base/ids.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "gateway/gate/display.h"
 #include "gateway/gate/gate_priv.h"
 #include "sandbox/scene.h"
@@ -214,6 +215,17 @@ question_ask(struct request *r)
 	    loop_wall(gate->loop), on_committed, q);
 }
 
+static bool
+has_room(const struct gate *gate, const struct request *r, const char *text,
+    bool *ret_files)
+{
+	size_t room = gate->host.room ? gate->host.room(gate->host.arg,
+	    &r->asker, ret_files) : 0;
+
+	return utf8_units16(text, strlen(text)) <=
+	    (room > DISPLAY_UNITS_MAX ? room : DISPLAY_UNITS_MAX);
+}
+
 static void
 question_show(struct question *q)
 {
@@ -224,8 +236,14 @@ question_show(struct question *q)
 	    gate->host.has_decider(gate->host.arg, &r->asker, &note);
 	const struct gate_display show = { q->id, gate->opts.timeout_ms,
 		r->judged.why, q->offers, note, r->scene };
-	CLEANUP_FREE char *text = gate_display(&r->req, &show);
-	const struct gate_prompt prompt = { &r->req.run, &r->asker, q->id, text,
+	CLEANUP_FREE char *whole = gate_display(&r->req, &show);
+	CLEANUP_FREE char *file_name = mem_printf("command-%s.txt", q->id);
+	bool files = false;
+	bool fits = whole && has_room(gate, r, whole, &files);
+	CLEANUP_FREE char *brief = whole && !fits && files ?
+	    gate_display_brief(&r->req, &show, file_name) : NULL;
+	const struct gate_prompt prompt = { &r->req.run, &r->asker, q->id,
+		brief ? brief : whole, brief ? whole : NULL, file_name,
 		q->offers };
 
 	if (!any)
@@ -233,7 +251,7 @@ question_show(struct question *q)
 		    "nobody may approve this: it was asked under an id that "
 		    "several people share, and no approver is named "
 		    "(approvals.approvers)");
-	else if (!text)
+	else if (!fits && !brief)
 		question_settle(q, GATE_UNREACHABLE, "unreachable", "",
 		    "the command is too long to be shown whole to the person who "
 		    "decides; write it to a file in pieces or make it shorter");
