@@ -116,6 +116,10 @@ struct config {
 		char *user;
 	} local;
 	struct {
+		char *host, *user, *key, *host_keys, *known_hosts;
+		int64_t port;
+	} ssh;
+	struct {
 		char *proxy, *no_proxy, *ca_file;
 	} network;
 	struct {

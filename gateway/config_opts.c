@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/child.h"
 #include "base/mem.h"
 #include "gateway/config_table.h"
 #include "gateway/env.h"
@@ -48,6 +49,38 @@ config_egress(const struct config *cfg)
 	};
 }
 
+static const char *
+or_null(const char *text)
+{
+	return text && *text ? text : NULL;
+}
+
+static void
+fill_ssh(struct config_sandbox *s, const struct config *cfg,
+	const struct override *where, const char *const *environ)
+{
+	struct start_dir dir = {
+		.configured = cfg->terminal.cwd,
+		.messaging = cfg->terminal.messaging_cwd,
+		.backend = "ssh",
+		.chat = strcmp(where->backend, "ssh") == 0,
+	};
+	struct err err;
+
+	s->ssh_cwd = start_dir(&dir);
+	s->helper = helper_path(&err);	/* NULL: the backend says so */
+	s->ssh = (struct ssh_opts){
+		.host = or_null(cfg->ssh.host), .user = or_null(cfg->ssh.user),
+		.port = (unsigned)cfg->ssh.port,
+		.key_file = or_null(cfg->ssh.key),
+		.known_hosts = or_null(cfg->ssh.known_hosts),
+		.accept_new = strcmp(cfg->ssh.host_keys, "accept-new") == 0,
+		.cwd = s->ssh_cwd, .home = or_null(env_find(environ, "HOME")),
+		.agent = or_null(env_find(environ, "SSH_AUTH_SOCK")),
+		.helper = s->helper,
+	};
+}
+
 void
 config_sandbox_init(struct config_sandbox *s, const struct config *cfg,
 	const struct override *where, const char *const *environ)
@@ -76,6 +109,7 @@ config_sandbox_init(struct config_sandbox *s, const struct config *cfg,
 		.chat = where->host_commands,
 	};
 	s->local.cwd = s->local_cwd = start_dir(&dir);
+	fill_ssh(s, cfg, where, environ);
 	s->opts = (struct sandbox_opts){
 		.messaging_backend = where->backend,
 		.console_backend = where->console_backend,
@@ -97,6 +131,7 @@ config_sandbox_init(struct config_sandbox *s, const struct config *cfg,
 		.local = &s->local,
 		.docker = &s->docker.docker,
 		.podman = &s->docker.podman,
+		.ssh = &s->ssh,
 	};
 	config_docker_init(&s->docker, cfg, environ,
 		strcmp(where->backend, "docker") == 0 ||
@@ -110,6 +145,8 @@ config_sandbox_done(struct config_sandbox *s)
 		mem_free(s->bind_texts[i]);
 	config_docker_done(&s->docker);
 	mem_free(STEAL(s->local_cwd));
+	mem_free(STEAL(s->ssh_cwd));
+	mem_free(STEAL(s->helper));
 	mem_free(STEAL(s->bind_texts));
 	mem_free(STEAL(s->binds));
 }

@@ -12,6 +12,7 @@
 #include "platforms/telegram.h"
 #include "sandbox/local.h"
 #include "sandbox/native.h"
+#include "sandbox/ssh.h"
 #include "sandbox/sandbox.h"
 
 /* Everything sandboxes_new() needs; own memory is freed by _done. */
@@ -20,9 +21,10 @@ struct config_sandbox {
 	struct native_opts native;
 	struct local_opts local;
 	struct config_docker docker;
+	struct ssh_opts ssh;
 	struct native_bind *binds;
 	char **bind_texts;
-	char *local_cwd;
+	char *local_cwd, *ssh_cwd, *helper;
 };
 void config_sandbox_init(struct config_sandbox *s, const struct config *cfg,
 	const struct override *where, const char *const *environ);

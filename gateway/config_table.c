@@ -146,6 +146,17 @@ const struct config_key config_keys[] = {
 	  "true", 0, 0, NULL, "TERMINAL_CONTAINER_PERSISTENT",
 	  CONFIG_SAFETY | CONFIG_FILE_WINS,
 	  "Files in /workspace and the home directory outlive the container." },
+	{ "terminal.ssh_host", NULL, CONFIG_STR, AT(ssh.host), "", 0, 0, NULL,
+	  "TERMINAL_SSH_HOST", CONFIG_SAFETY | CONFIG_FILE_WINS,
+	  "Host that commands of backend ssh run on." },
+	{ "terminal.ssh_user", NULL, CONFIG_STR, AT(ssh.user), "", 0, 0, NULL,
+	  "TERMINAL_SSH_USER", CONFIG_SAFETY | CONFIG_FILE_WINS,
+	  "Account there; empty: the name of who runs gatehouse." },
+	{ "terminal.ssh_port", NULL, CONFIG_INT, AT(ssh.port), "22", 1, 65535, NULL,
+	  "TERMINAL_SSH_PORT", CONFIG_SAFETY | CONFIG_FILE_WINS, "Port of its sshd." },
+	{ "terminal.ssh_key", NULL, CONFIG_PATH, AT(ssh.key), "", 0, 0, NULL,
+	  "TERMINAL_SSH_KEY", CONFIG_SAFETY | CONFIG_FILE_WINS,
+	  "Private key without passphrase; empty: the agent, then ~/.ssh/id_*." },
 
 	{ "gateway.terminal_backend", NULL, CONFIG_STR, AT(gateway.terminal_backend),
 	  "", 0, 0, NULL, NULL, CONFIG_SAFETY,
@@ -329,6 +340,14 @@ const struct config_key config_keys[] = {
 	{ "local.user", NULL, CONFIG_STR, AT(local.user), "", 0, 0, NULL, NULL,
 	  CONFIG_SAFETY, "User that commands of backend local run as; must be "
 	  "written when gatehouse runs as root." },
+
+	{ "ssh.host_keys", NULL, CONFIG_ENUM, AT(ssh.host_keys), "known", 0, 0,
+	  "known|accept-new", NULL, CONFIG_SAFETY,
+	  "accept-new writes down the key of a host that is not known yet. A changed "
+	  "key is always refused." },
+	{ "ssh.known_hosts", NULL, CONFIG_PATH, AT(ssh.known_hosts), "", 0, 0, NULL,
+	  NULL, CONFIG_SAFETY,
+	  "File of known host keys; empty: ~/.ssh/known_hosts." },
 
 	{ "network.proxy", NULL, CONFIG_STR, AT(network.proxy), "", 0, 0, NULL,
 	  "HTTPS_PROXY https_proxy ALL_PROXY all_proxy",

@@ -223,8 +223,9 @@ say_sandbox(struct doctor *d, struct sandboxes *sb, enum sandbox_owner owner,
 	if (p.limits && *p.limits)
 		find(d, FINDING_OK, what, "limits: %s", p.limits);
 	if (p.isolation == 0)
-		find(d, FINDING_WARN, what, "%s isolates nothing: commands run on this "
-			"host with the rights of their user", p.backend);
+		find(d, FINDING_WARN, what, "%s isolates nothing: commands run on %s "
+			"with the rights of their user", p.backend,
+			strcmp(p.backend, "local") == 0 ? "this host" : p.image);
 	else
 		try_claims(d, sb, owner, what, &p);
 }

@@ -14,21 +14,22 @@ enum image_form {
 struct known_backend {
 	const char *name;
 	enum image_form image;
+	const char *needs;	/* library that the build may lack; NULL: none */
 };
 
 /* What Hermes, its extensions and we call backends; built in or not. */
 static const struct known_backend known[] = {
-	{ "native", IMAGE_DIR },
-	{ "local", IMAGE_NONE },
-	{ "docker", IMAGE_NAME },
-	{ "podman", IMAGE_NAME },
-	{ "ssh", IMAGE_NONE },
-	{ "singularity", IMAGE_NAME },
-	{ "modal", IMAGE_NAME },
-	{ "daytona", IMAGE_NAME },
-	{ "tenki", IMAGE_NAME },
-	{ "e2b", IMAGE_NAME },
-	{ "sprites", IMAGE_NONE },
+	{ "native", IMAGE_DIR, NULL },
+	{ "local", IMAGE_NONE, NULL },
+	{ "docker", IMAGE_NAME, NULL },
+	{ "podman", IMAGE_NAME, NULL },
+	{ "ssh", IMAGE_NONE, "libssh" },
+	{ "singularity", IMAGE_NAME, NULL },
+	{ "modal", IMAGE_NAME, NULL },
+	{ "daytona", IMAGE_NAME, NULL },
+	{ "tenki", IMAGE_NAME, NULL },
+	{ "e2b", IMAGE_NAME, NULL },
+	{ "sprites", IMAGE_NONE, NULL },
 };
 
 static const char *const built[] = {
@@ -87,8 +88,12 @@ check_backend(const struct override_word *word, struct report *rep)
 	if (backend && is_built(backend->name))
 		return backend;
 	if (backend) {
-		CLEANUP_FREE char *text = mem_printf("the backend %s is not part of "
-			"this version: choose one of %s", backend->name, valid);
+		CLEANUP_FREE char *text = backend->needs ?
+			mem_printf("the backend %s is not in this build, which was "
+			"made without %s: build with it, or choose one of %s",
+			backend->name, backend->needs, valid) :
+			mem_printf("the backend %s is not part of this version: "
+			"choose one of %s", backend->name, valid);
 
 		say(rep, REPORT_ERROR, word, text);
 		return NULL;
@@ -208,6 +213,7 @@ override_print_docs(FILE *out)
 		"|---|---|---|---|\n", out);
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)
 		fprintf(out, "| `%s` | %s | %s | %s |\n", known[i].name,
+			known[i].needs ? "yes, if built with its library" :
 			is_built(known[i].name) ? "yes" : "no",
 			forms[known[i].image].form, forms[known[i].image].def);
 }

@@ -10,7 +10,7 @@
 #define NOISE_MAX (64 * 1024)	/* before the helper's first word */
 #define GIVEN_MAX (256 * 1024)
 #define OUT_MAX (32u * 1024 * 1024)
-#define FEED_MAX (1024u * 1024)	/* of input not yet taken */
+#define FEED_MAX (1024u * 1024)	/* of input that the command has not taken */
 
 struct far {
 	const struct proc_events *events;
@@ -21,7 +21,8 @@ struct far {
 	size_t out_at;
 	struct buf in;		/* up to one frame; before the magic: noise */
 	struct buf given;
-	bool feeds, spoke, started, exited, killed, ended;
+	size_t fed;		/* of far_feed(), not yet taken */
+	bool feeds, deaf, spoke, started, exited, killed, ended;
 	bool *freed;		/* set when freed inside a callback */
 };
 
@@ -93,12 +94,13 @@ far_writable(struct far *f)
 int
 far_feed(struct far *f, const void *data, size_t len, struct err *err)
 {
-	if (!f->feeds || f->ended || f->exited)
+	if (!f->feeds || f->deaf || f->ended || f->exited)
 		return err_set(err, ERR_UNAVAILABLE, "the process takes no input "
 		    "any more");
-	if (f->out.len - f->out_at + len > FEED_MAX)
+	if (f->fed + len > FEED_MAX)
 		return err_set(err, ERR_LIMIT, "the process has not read its "
 		    "earlier input yet");
+	f->fed += len;
 	put_text(f, FAR_INPUT, data, len);
 	far_writable(f);
 	return 0;
@@ -212,6 +214,15 @@ got_frame(struct far *f, unsigned type, const unsigned char *p, size_t len)
 		break;
 	case FAR_EXITED:
 		got_exited(f, p, len);
+		break;
+	case FAR_TAKEN:
+		if (len != 4)
+			far_broken(f, "taken");
+		else
+			f->fed -= far_get_u32(p) < f->fed ? far_get_u32(p) : f->fed;
+		break;
+	case FAR_DEAF:
+		f->deaf = true;
 		break;
 	case FAR_DEAD:
 		far_end(f, NULL);

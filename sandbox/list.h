@@ -3,3 +3,6 @@ BACKEND(native)
 BACKEND(local)
 BACKEND(docker)
 BACKEND(podman)
+#ifdef HAVE_LIBSSH
+BACKEND(ssh)
+#endif

@@ -89,6 +89,7 @@ struct sandbox_opts {
 	const struct native_opts *native;
 	const struct local_opts *local;
 	const struct docker_opts *docker, *podman;
+	const struct ssh_opts *ssh;
 };
 
 struct sandboxes *sandboxes_new(struct loop *loop, struct launcher *launcher,

@@ -27,6 +27,7 @@
 #define SNAPSHOT_MS 10000	/* for the login files */
 #define DRAIN_MS 300		/* after the shell's end, for what is in pipes */
 #define DEAD_MS 5000		/* a tree must be dead by then (rules 1.11) */
+#define DEAD_FAR_MS 15000	/* behind an engine or a line */
 #define RETRY_MS 60000
 
 struct cell;
@@ -42,6 +43,7 @@ struct slot {
 	struct backend_inst *inst;	/* NULL: could not be started, see err */
 	struct op *probing;
 	bool probed;
+	msec_t probed_at;
 	struct err err;
 	bool warm;		/* a survey is wanted, or was made */
 	struct survey *survey;	/* under way (survey.h) */
@@ -55,6 +57,8 @@ void slot_stop(struct slot *slot);
 void slot_probe(struct slot *slot);	/* then sandboxes_probed() */
 void slot_warm(struct slot *slot);	/* a survey, once it is proven; once */
 void slot_close(struct slot *slot);	/* ends a survey; then sandboxes_changed() */
+/* Where that may help, and not too often: true, it is not proven again yet. */
+bool slot_probe_again(struct slot *slot);
 struct sandbox_props slot_props(const struct slot *slot);
 
 /* ---- tree ------------------------------------------------------------------ */

@@ -6,6 +6,8 @@
 #include "sandbox/sandbox_priv.h"
 #include "sandbox/survey.h"
 
+#define PROBE_AGAIN_MS 10000
+
 void
 slot_start(struct slot *slot, struct sandboxes *sb, const char *name,
 	const char *image)
@@ -128,6 +130,7 @@ on_probed(void *arg, const struct err *err)
 
 	slot->probing = NULL;
 	slot->probed = true;
+	slot->probed_at = loop_now(slot->sb->loop);
 	if (err) {
 		slot->err = *err;
 		log_warn("sandbox", NULL, "backend %s is not available: %s",
@@ -144,6 +147,20 @@ slot_probe(struct slot *slot)
 {
 	if (!slot->probed && !slot->probing && slot->inst)
 		slot->probing = slot->backend->probe(slot->inst, on_probed, slot);
+}
+
+/* A server that was down may be there now; our own kernel stays as it is. */
+bool
+slot_probe_again(struct slot *slot)
+{
+	if (!slot->inst || !slot->probed || !slot->err.code ||
+	    !(slot->backend->flags & BACKEND_SURVIVES) ||
+	    loop_now(slot->sb->loop) - slot->probed_at < PROBE_AGAIN_MS)
+		return false;
+	slot->probed = false;
+	slot->err.code = ERR_NONE;
+	slot_probe(slot);
+	return true;
 }
 
 void

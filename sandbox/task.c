@@ -300,18 +300,43 @@ on_exited(void *arg, int wait_status, unsigned leftovers)
 	    on_drained, task);
 }
 
+/* Its box had gone by itself and nothing ran: it waits for another, once. */
+bool
+task_again(struct task *task, const struct err *err)
+{
+	struct cell *cell = task->cell;
+
+	if (err->code != ERR_NOT_FOUND || task->again || task->exited ||
+	    task->stopped || task->timed_out)
+		return false;
+	task->again = true;
+	task->saw_opening = false;
+	cell->stale = true;
+	if (cell->writer == task)
+		cell->writer = NULL;
+	output_free(&task->output);
+	mem_free(task->dir);
+	task->dir = NULL;
+	log_info("sandbox", NULL, "%s: opened again: %s", cell->id, err->text);
+	task_enter(task, TASK_WAIT);
+	cell_changed(cell);
+	return true;
+}
+
 static void
 on_dead(void *arg, const struct err *err)
 {
 	struct task *task = arg;
 
 	task->tree = NULL;
+	if (err && task_again(task, err))
+		return;
 	if (err && !task->stopped) {
 		task->err = *err;
-		task->lost = err->code == ERR_LOST && task->started &&
-		    !task->exited && !task->timed_out;
-		if (err->code != ERR_LOST && !task->exited)
-			task->started = false;
+		/* Its word of the start may have been lost with it. */
+		task->lost = err->code == ERR_LOST && !task->exited &&
+		    !task->timed_out;
+		task->started = task->exited || err->code == ERR_LOST;
 	}
 	if (task->step != TASK_END)
 		task_enter(task, TASK_END);

@@ -37,6 +37,8 @@ struct task {
 	char *changed;		/* why it was refused then */
 
 	bool saw_opening;	/* an opening was under way while it waited */
+	bool again;		/* it is in its second box */
+	bool probed_again;	/* the backend, for its sake */
 	bool writes_back;
 	struct tree *tree;
 	struct output *output;
@@ -64,6 +66,7 @@ extern const struct proc_events task_events;
 void task_enter(struct task *task, enum task_step step);	/* also ends its timer */
 /* Not run, certainly: the callback comes from the loop. Only while waiting. */
 void task_refuse(struct task *task, enum err_code code, const char *text);
+bool task_again(struct task *task, const struct err *err);
 void task_timed_out(void *arg);		/* the deadline's timer */
 void task_finish(void *arg);		/* the callback, and the end */
 

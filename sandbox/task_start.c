@@ -80,7 +80,8 @@ task_spawn(struct task *task)
 	task->tree = tree_spawn(cell, &req, &task_events, task, &err);
 	vars_env_free(&env);
 	if (!task->tree) {
-		task_refuse(task, err.code, err.text);
+		if (!task_again(task, &err))
+			task_refuse(task, err.code, err.text);
 		return;
 	}
 	task->output = output_new(&out);
@@ -144,6 +145,9 @@ task_look(struct task *task)
 	struct sandbox_props props = slot_props(cell->slot);
 	if (cell->sb->closing)
 		task_refuse(task, ERR_UNAVAILABLE, "not run: gatehouse is stopping");
+	else if (!props.available && !task->probed_again &&
+	    slot_probe_again(cell->slot))
+		task->probed_again = true;
 	else if (!props.available)
 		task_refuse(task, ERR_UNAVAILABLE, props.why);
 	else if (task->isolation & ~props.isolation)

@@ -115,6 +115,13 @@ tree_spawn(struct cell *cell, struct spawn_req *req,
 	return t;
 }
 
+/* A far side has a way to go (rules 1.11). */
+static msec_t
+dead_ms(const struct tree *t)
+{
+	return t->backend->flags & BACKEND_SURVIVES ? DEAD_FAR_MS : DEAD_MS;
+}
+
 static void
 on_survived(void *arg)
 {
@@ -124,10 +131,12 @@ on_survived(void *arg)
 	t->timer = loop_after(cell->sb->loop, RETRY_MS, "kill again",
 	    on_survived, t);
 	if (!t->survived) {
+		char *why CLEANUP_FREE = mem_printf("a process could not be ended "
+		    "within %d s after its command was stopped; nothing else runs "
+		    "there until it is gone (tried again every minute)",
+		    (int)(dead_ms(t) / 1000));
 		t->survived = true;
-		cell_quarantine(cell, "a process could not be ended within 5 s "
-		    "after its command was stopped; nothing else runs there until "
-		    "it is gone (tried again every minute)");
+		cell_quarantine(cell, why);
 	} else {
 		log_info("sandbox", NULL, "%s: killing again what survived",
 		    cell->id);
@@ -143,7 +152,7 @@ tree_kill(struct tree *t)
 	t->dying = true;
 	t->cell->dying++;
 	t->killed_wall = loop_wall(t->cell->sb->loop);
-	t->timer = loop_after(t->cell->sb->loop, DEAD_MS, "tree must be dead",
+	t->timer = loop_after(t->cell->sb->loop, dead_ms(t), "tree must be dead",
 	    on_survived, t);
 	t->backend->kill(t->proc);
 }

@@ -290,6 +290,26 @@ poll_ms(const struct keeper *k)
 	return left < 0 ? 0 : left > 3600000 ? 3600000 : (int)left;
 }
 
+/* What its pipe takes; closed when all is through, or nobody reads. */
+static void
+feed(struct keeper *k, bool broken)
+{
+	size_t before = k->to_cmd.len;
+	unsigned char count[4];
+
+	if (k->ends.in < 0)
+		return;
+	broken = broken || !far_queue_write(&k->to_cmd, k->ends.in);
+	if (k->to_cmd.len < before) {
+		far_put_u32(count, (uint32_t)(before - k->to_cmd.len));
+		tell(k, FAR_TAKEN, count, sizeof(count));
+	}
+	if (broken)
+		tell(k, FAR_DEAF, "", 0);
+	if (broken || (k->input_end && k->to_cmd.len == 0))
+		close_end(&k->ends.in);
+}
+
 static void
 turn(struct keeper *k)
 {
@@ -303,7 +323,8 @@ turn(struct keeper *k)
 		{ .fd = room ? k->ends.out : -1, .events = POLLIN },
 		{ .fd = room ? k->ends.err : -1, .events = POLLIN },
 		{ .fd = room ? k->ends.given : -1, .events = POLLIN },
-		{ .fd = k->to_cmd.len ? k->ends.in : -1, .events = POLLOUT },
+		/* Without events: an error when nobody reads is told all the same. */
+		{ .fd = k->ends.in, .events = k->to_cmd.len ? POLLOUT : 0 },
 	};
 
 	poll(p, sizeof(p) / sizeof(p[0]), poll_ms(k));
@@ -321,9 +342,7 @@ turn(struct keeper *k)
 		read_end(k, &k->ends.err, FAR_ERR);
 	if (p[5].revents)
 		read_end(k, &k->ends.given, FAR_GIVEN);
-	if (k->ends.in >= 0 && (!far_queue_write(&k->to_cmd, k->ends.in) ||
-	    (k->input_end && k->to_cmd.len == 0)))
-		close_end(&k->ends.in);
+	feed(k, p[6].revents & POLLERR);
 	if (k->near_open && !far_queue_write(&k->to_near, 1)) {
 		k->near_open = false;	/* but the tree must die first */
 		k->to_near.len = 0;

@@ -3,7 +3,9 @@
  * is gone, which it is when its tree is.  In a container (--sweep) also what no
  * living keeper holds is ended: a command may have killed its own keeper.
  *
- *   far-kill ID [--sweep [ID-TO-SPARE...]]
+ *   far-kill ID [--sweep [ID-TO-SPARE...] | --prefix]
+ *
+ * --prefix: every keeper whose id begins so.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -26,7 +28,7 @@ struct hunt {
 	const char *id;
 	char *const *spare;
 	int nspare;
-	bool sweep;
+	bool sweep, prefix;
 	unsigned seen;		/* in this pass */
 };
 
@@ -80,7 +82,8 @@ visit(struct hunt *h, pid_t pid)
 {
 	char id[FAR_ID_MAX + 1];
 
-	if (helper_id(pid, "far", id, sizeof(id)) && strcmp(id, h->id) == 0) {
+	if (helper_id(pid, "far", id, sizeof(id)) && (h->prefix ?
+	    strncmp(id, h->id, strlen(h->id)) == 0 : strcmp(id, h->id) == 0)) {
 		h->seen++;
 		kill(pid, SIGTERM);
 		kill(pid, SIGCONT);
@@ -151,7 +154,9 @@ far_kill_main(int argc, char **argv)
 	struct hunt h = { .id = argv[0] };
 
 	prctl(PR_SET_NAME, "gatehouse-kill");
-	if (argc >= 2) {
+	if (argc == 2 && strcmp(argv[1], "--prefix") == 0) {
+		h.prefix = true;
+	} else if (argc >= 2) {
 		if (strcmp(argv[1], "--sweep") != 0)
 			return 2;
 		h.sweep = true;

@@ -42,6 +42,8 @@ enum far_frame {
 	FAR_GIVEN,	/* of the give-back descriptor; whole at FAR_EXITED */
 	FAR_EXITED,	/* u32 wait status, u32 processes left behind */
 	FAR_DEAD,	/* the tree is gone; the last frame */
+	FAR_TAKEN,	/* u32 bytes of input that the command's pipe took */
+	FAR_DEAF,	/* nobody there reads input any more */
 };
 
 enum far_flags {

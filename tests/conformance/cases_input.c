@@ -294,7 +294,7 @@ a_terminal_dies_with_its_tree(void **state)
 		for (int i = 0; i < 500 && real_count(mark) < 2; i++)
 			real_turn(&cf.real, 10);
 		assert_int_equal(procs_kill(cf.sb, &key_a, id, &err), 0);
-		assert_true(real_none_left(mark));
+		assert_true(cf_none_left(mark));
 		sandbox_end_processes(cf.sb, &key_a);
 	}
 	mem_free(id);

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tests/conformance/tools.h"
 
@@ -43,12 +44,15 @@ teardown(void **state)
 {
 	(void)state;
 	cf_stop();
+	cf_ssh_stop();
 	return cf.alarms;
 }
 
 int
 main(int argc, char **argv)
 {
+	const char *why;
+
 	signal(SIGPIPE, SIG_IGN);
 	if (argc > 2) {
 		fprintf(stderr, "usage: conformance BACKEND\n");
@@ -56,11 +60,17 @@ main(int argc, char **argv)
 	}
 	if (argc == 2)
 		backend = argv[1];
+	if (strcmp(backend, "ssh") == 0 && (why = cf_ssh_start())) {
+		printf("1..0 # SKIP %s\n", why);
+		return 0;
+	}
 	table_add();
 	env_add();
 	output_add_cases();
 	files_add_cases();
 	input_add();
+	if (strcmp(backend, "ssh") == 0)
+		ssh_add();
 	life_add();	/* the last of these end the launcher */
 	return _cmocka_run_group_tests("conformance", cases, ncases, setup,
 	    teardown);

@@ -112,7 +112,7 @@ cf_start(const char *backend)
 		.state_dir = cf.dir, .instance_id = "conformance",
 		.timeout_ms = 20000, .output_max = 20000, .spool_max = 200000,
 		.env_passthrough = passed, .environ = gateway_env,
-		.local = &local, .native = &native,
+		.local = &local, .native = &native, .ssh = cf_ssh(),
 		.docker = &docker, .podman = &docker,
 		.image = strcmp(backend, "docker") == 0 ||
 		    strcmp(backend, "podman") == 0 ? "gatehouse-test:bash" : NULL,
@@ -269,6 +269,17 @@ cf_until_output(struct ran *r, const char *text)
 		real_turn(&cf.real, 10);
 	}
 	fail_msg("no \"%s\" in: %s", text, r->raw[0].data);
+}
+
+bool
+cf_none_left(const char *mark)
+{
+	for (int i = 0; i < 1000; i++) {
+		if (real_count(mark) == 0)
+			return true;
+		real_turn(&cf.real, 10);
+	}
+	return false;
 }
 
 const char *

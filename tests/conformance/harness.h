@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "sandbox/sandbox.h"
+#include "sandbox/ssh.h"
 #include "tests/real.h"
 
 struct cf {
@@ -38,6 +39,12 @@ struct ran {
 extern struct cf cf;		/* the suite's only one */
 extern const struct sandbox_key key_a, key_b;
 
+/* ssh.c: NULL, or why there is no sshd here. */
+const char *cf_ssh_start(void);
+const struct ssh_opts *cf_ssh(void);
+void cf_ssh_stop(void);
+void ssh_add(void);
+
 void cf_start(const char *backend);	/* and proves it */
 void cf_stop(void);
 void cf_close(void);			/* all of the sandboxes, and frees them */
@@ -60,6 +67,8 @@ struct permit *cf_permit(const struct sandbox_key *key,
 void cf_expect(const char *command, const char *output, int code);
 /* Turns the loop until a file exists in the workspace, at most 20 s. */
 void cf_until_output(struct ran *r, const char *text);
+/* real_none_left(), and the loop turns: a far end is told by it. */
+bool cf_none_left(const char *mark);
 /* A number for sleep that no other process has. */
 const char *cf_mark(void);
 
