@@ -69,6 +69,14 @@ on_sandbox_alarm(void *arg, const char *key_text, const char *text)
 }
 
 static void
+on_sandbox_news(void *arg, const char *key_text, const char *text, bool first)
+{
+	struct gateway *gw = arg;
+
+	sessions_sandbox_news(gw->sessions, key_text, text, first);
+}
+
+static void
 on_process(void *arg, const struct process_event *event)
 {
 	struct gateway *gw = arg;
@@ -104,6 +112,7 @@ make_parts(struct gateway *gw)
 
 	gw->sessions = sessions_new(&senv);
 	sandboxes_on_alarm(o->sandboxes, on_sandbox_alarm, gw);
+	sandboxes_on_news(o->sandboxes, on_sandbox_news, gw);
 	sandboxes_on_process(o->sandboxes, on_process, gw);
 	gw->talks = talks_new(o->loop, o->store, gw->sessions, gw->delivery);
 	struct restart_env renv = { o->loop, o->store, gw->delivery,
@@ -310,6 +319,7 @@ gateway_free(struct gateway **gwp)
 
 	REQUIRE(gw->step == GATEWAY_STOPPED);
 	sandboxes_on_alarm(gw->opts.sandboxes, NULL, NULL);
+	sandboxes_on_news(gw->opts.sandboxes, NULL, NULL);
 	sessions_free(&gw->sessions);
 	notices_free(&gw->notices);
 	gate_free(&gw->gate);

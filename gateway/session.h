@@ -111,6 +111,10 @@ const char *sessions_key(const struct sessions *s, const char *key);
 /* Something about a sandbox (sandbox_key_text) that its people should know. */
 void sessions_alarm(struct sessions *s, const char *sandbox, const char *text);
 
+/* How far something is that a command waits for. first: worth a message. */
+void sessions_sandbox_news(struct sessions *s, const char *sandbox,
+	const char *text, bool first);
+
 /* One row of store_recover()'s sessions: resume, report or give up. */
 void session_recovered(struct sessions *s, const struct json *row);
 

@@ -283,10 +283,11 @@ sessions_abandon(struct sessions *all)
 	cancel_all(all, RUN_STOP_ABANDON);
 }
 
-void
-sessions_alarm(struct sessions *all, const char *sandbox, const char *text)
+/* Each session that has this sandbox. */
+static void
+each_of(struct sessions *all, const char *sandbox,
+	void (*tell)(const struct session *s, const char *text), const char *text)
 {
-	CLEANUP_FREE char *say = mem_printf("Your sandbox: %s.", text);
 	size_t it = 0;
 	const char *key;
 	void *value;
@@ -296,12 +297,44 @@ sessions_alarm(struct sessions *all, const char *sandbox, const char *text)
 		if (!s->known || !s->env.sandbox.scope)
 			continue;
 		CLEANUP_FREE char *own = sandbox_key_text(&s->env.sandbox);
-		struct place to = { s->origin.platform, s->origin.account,
-			s->origin.chat_id, s->origin.thread_id };
-
 		if (strcmp(own, sandbox) == 0)
-			delivery_notice(all->env.delivery, &to, say, NULL, 0);
+			tell(s, text);
 	}
+}
+
+static void
+tell_notice(const struct session *s, const char *text)
+{
+	struct place to = { s->origin.platform, s->origin.account,
+		s->origin.chat_id, s->origin.thread_id };
+
+	delivery_notice(s->all->env.delivery, &to, text, NULL, 0);
+}
+
+static void
+tell_activity(const struct session *s, const char *text)
+{
+	if (s->all->env.activity)
+		s->all->env.activity(s->all->env.arg, &s->origin, text);
+}
+
+void
+sessions_alarm(struct sessions *all, const char *sandbox, const char *text)
+{
+	CLEANUP_FREE char *say = mem_printf("Your sandbox: %s.", text);
+
+	each_of(all, sandbox, tell_notice, say);
+}
+
+void
+sessions_sandbox_news(struct sessions *all, const char *sandbox,
+	const char *text, bool first)
+{
+	CLEANUP_FREE char *say = mem_printf("Your sandbox: %s.", text);
+
+	if (first)
+		each_of(all, sandbox, tell_notice, say);
+	each_of(all, sandbox, tell_activity, text);
 }
 
 bool

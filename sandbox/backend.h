@@ -36,7 +36,8 @@ enum backend_flags {
 };
 
 /* Something takes long in a box that is being opened; for the person. */
-typedef void backend_say_cb(void *arg, const char *box_id, const char *text);
+typedef void backend_say_cb(void *arg, const char *box_id, const char *text,
+	bool first);
 
 struct backend_env {
 	struct loop *loop;

@@ -126,6 +126,7 @@ cell_free(struct cell **cp)
 	op_cancel(&cell->removing);
 	loop_cancel(&cell->kick);
 	loop_cancel(&cell->idle);
+	loop_cancel(&cell->retry);
 	loop_cancel(&cell->snapshot_timer);
 	vars_done(&cell->login);
 	vars_done(&cell->exports);
@@ -168,12 +169,33 @@ cell_changed(struct cell *cell)
 
 /* ---- opening and closing ------------------------------------------------------- */
 
+/* A backend whose boxes survive ends the old one when it opens another. */
+static void
+on_retry(void *arg)
+{
+	struct cell *cell = arg;
+
+	cell->retry = NULL;
+	if (cell->state == CELL_CLOSED && !cell->op && !cell->sb->closing)
+		cell_open(cell);
+}
+
+static void
+retry_later(struct cell *cell)
+{
+	if (!cell->retry && cell->slot->backend->flags & BACKEND_SURVIVES)
+		cell->retry = loop_after(cell->sb->loop, RETRY_MS,
+		    "end a sandbox again", on_retry, cell);
+}
+
 static void
 on_opened(void *arg, struct box *box, const struct err *err)
 {
 	struct cell *cell = arg;
 
 	cell->op = NULL;
+	if (err && cell->quarantined)
+		retry_later(cell);
 	if (err) {
 		cell->open_err = *err;
 		log_warn("sandbox", NULL, "%s could not be opened: %s", cell->id,
@@ -187,6 +209,8 @@ on_opened(void *arg, struct box *box, const struct err *err)
 	cell_touch(cell);
 	ledger_opened(cell);
 	cell_enter(cell, CELL_OPEN);
+	if (cell->quarantined)
+		cell_leave_quarantine(cell);
 }
 
 void
@@ -212,10 +236,12 @@ on_closed(void *arg, const struct err *err)
 
 	cell->op = NULL;
 	cell->box = NULL;
-	if (err)
+	if (err) {
 		cell_quarantine(cell, err->text);
-	else
+		retry_later(cell);
+	} else {
 		ledger_closed(cell);
+	}
 	workspace_used(cell);
 	cell_enter(cell, CELL_CLOSED);
 }

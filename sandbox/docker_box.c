@@ -21,7 +21,7 @@ struct box_op {
 	struct op *waiting;
 	struct timer *timer;
 	struct json *found;	/* containers of an earlier box, by the engine */
-	bool retried;
+	bool retried, same_name;
 	box_open_cb *cb;
 	void *arg;
 };
@@ -125,9 +125,12 @@ open_late(void *arg)
 }
 
 /* A container whose program ends at once would else be made again and again. */
-static void
-note_broken(struct backend_inst *inst, const struct err *err)
+void
+docker_box_broken(struct box *box, struct err *err)
 {
+	struct backend_inst *inst = box->inst;
+
+	box->dirty = true;
 	inst->broken_starts++;
 	inst->broken_at = loop_now(inst->loop);
 	inst->broken_err = *err;
@@ -143,7 +146,6 @@ on_running(void *arg, const struct engine_res *res)
 
 	o->waiting = NULL;
 	if (!res->err && json_get_bool(state, "Running", false)) {
-		inst->broken_starts = 0;
 		open_finish(o, NULL);
 		return;
 	}
@@ -156,7 +158,7 @@ on_running(void *arg, const struct engine_res *res)
 		    (long long)json_get_int(state, "ExitCode", 0),
 		    *json_get_str(state, "Error", "") ? ", " : "",
 		    json_get_str(state, "Error", ""));
-	note_broken(inst, &err);
+	docker_box_broken(o->box, &err);
 	open_finish(o, &err);
 }
 
@@ -171,7 +173,7 @@ on_started(void *arg, const struct engine_res *res)
 	if (res->err) {
 		struct err err = *res->err;
 		err_wrap(&err, "the container could not be started");
-		note_broken(o->box->inst, &err);
+		docker_box_broken(o->box, &err);
 		open_finish(o, &err);
 		return;
 	}
@@ -250,8 +252,7 @@ on_renamed(void *arg, const struct engine_res *res)
 	struct box_op *o = arg;
 
 	o->waiting = NULL;
-	/* Its own name already, says one engine with 409 and one with 500. */
-	if (res->err && res->err->code != ERR_EXISTS) {
+	if (res->err) {
 		struct err err = *res->err;
 		open_finish(o, &err);
 		return;
@@ -274,7 +275,10 @@ on_stopped_first(void *arg, const struct engine_res *res)
 		open_finish(o, &err);
 		return;
 	}
-	o->waiting = request(o, "POST", path, on_renamed);
+	if (o->same_name)
+		box_start(o);
+	else
+		o->waiting = request(o, "POST", path, on_renamed);
 }
 
 /* Whatever still runs there ends first: it belonged to a process that is gone. */
@@ -286,6 +290,7 @@ box_adopt(struct box_op *o, const struct json *c)
 	    json_get_str(c, "Id", ""));
 
 	box->container = mem_str(json_get_str(c, "Id", ""));
+	o->same_name = strcmp(docker_entry_name(c), box->name) == 0;
 	log_info("docker", NULL, "taking over container %s", docker_entry_name(c));
 	o->waiting = request(o, "POST", path, on_stopped_first);
 }
@@ -348,7 +353,7 @@ on_found(void *arg, const struct engine_res *res)
 		return;
 	}
 	json_free(&o->found);
-	o->found = json_clone(res->json);
+	o->found = res->json ? json_clone(res->json) : json_array();
 	open_next(o);
 }
 

@@ -118,7 +118,7 @@ waiter_cancel(struct op *op)
 static const struct op_type waiter_type = { "docker prepare", waiter_cancel };
 
 static void
-prepare_say(struct prepare *p, const char *text)
+prepare_say(struct prepare *p, const char *text, bool first)
 {
 	struct backend_inst *inst = p->inst;
 	struct waiter *w;
@@ -127,7 +127,7 @@ prepare_say(struct prepare *p, const char *text)
 	if (!inst->say)
 		return;
 	TAILQ_FOREACH(w, &inst->waiters, entry)
-		inst->say(inst->say_arg, w->box_id, text);
+		inst->say(inst->say_arg, w->box_id, text, first);
 }
 
 /* ---- the helper -------------------------------------------------------------------- */
@@ -275,7 +275,7 @@ on_pulled(void *arg, const struct engine_res *res)
 	p->pulled = true;
 	CLEANUP_FREE char *text = mem_printf("image %s is here now",
 	    p->inst->image);
-	prepare_say(p, text);
+	prepare_say(p, text, false);
 	image_ask(p);
 }
 
@@ -344,7 +344,7 @@ on_say(void *arg)
 	p->got = got;
 	CLEANUP_FREE char *text = mem_printf("pulling image %s: %lld of %lld MiB",
 	    p->inst->image, (long long)(got >> 20), (long long)(total >> 20));
-	prepare_say(p, text);
+	prepare_say(p, text, false);
 }
 
 static void
@@ -365,7 +365,7 @@ pull_start(struct prepare *p)
 	CLEANUP_FREE char *text = mem_printf("pulling image %s; the first time "
 	    "this may take minutes", image);
 
-	prepare_say(p, text);
+	prepare_say(p, text, true);
 	p->say = loop_after(p->inst->loop, PULL_SAY_MS, "pull", on_say, p);
 	p->waiting = engine_call(p->inst->engine, &req, on_pulled, p);
 }

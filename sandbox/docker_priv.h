@@ -78,6 +78,7 @@ struct box {
 	char *digest;		/* of what it is made from */
 	bool dead;		/* its container is gone or stopped */
 	bool dirty;		/* not to be kept */
+	bool proved;		/* a command has begun in it */
 	bool busy;		/* being opened or closed */
 	TAILQ_HEAD(, proc) procs;
 };
@@ -107,6 +108,8 @@ int docker_box_home(struct box *box, struct err *err);
 struct op *docker_open(struct backend_inst *inst, const struct box_spec *spec,
 	box_open_cb *cb, void *arg);
 void docker_box_free(struct box *box);
+/* It ended before it was of any use: after some of those a pause is made. */
+void docker_box_broken(struct box *box, struct err *err);
 
 /* docker_close.c */
 struct op *docker_close(struct box *box, box_close_cb *cb, void *arg);

@@ -41,14 +41,22 @@ docker_proc_end(struct proc *p)
 void
 docker_box_died(struct box *box, const char *why)
 {
+	struct err early = { ERR_NONE, "" };
 	struct proc *p, *next;
 
 	box->dead = true;
 	box->dirty = true;
+	if (!box->proved) {
+		err_set(&early, ERR_NOT_FOUND, "the container of image %s ended at "
+		    "once", box->inst->image);
+		docker_box_broken(box, &early);
+	}
 	/* Their callbacks may start a close, which waits for all of them. */
 	for (p = TAILQ_FIRST(&box->procs); p; p = next) {
 		next = TAILQ_NEXT(p, entry);
-		if (p->why.code == ERR_NONE)
+		if (early.code)
+			p->why = early;
+		else if (p->why.code == ERR_NONE || !far_started(p->far))
 			err_set(&p->why, far_started(p->far) ? ERR_LOST : ERR_NOT_FOUND,
 			    "%s", why);
 		docker_proc_end(p);
@@ -58,9 +66,10 @@ docker_box_died(struct box *box, const char *why)
 bool
 docker_is_gone(const struct err *err)
 {
-	return err->code == ERR_NOT_FOUND || err->code == ERR_EXISTS ||
+	/* 409 is also the answer of a paused one, in which things live. */
+	return err->code == ERR_NOT_FOUND ||
 	    strstr(err->text, "is not running") ||
-	    strstr(err->text, "state improper");
+	    (strstr(err->text, "state improper") && !strstr(err->text, "paused"));
 }
 
 /* ---- the stream ------------------------------------------------------------------- */
@@ -97,6 +106,8 @@ on_started(void *arg, int pid)
 {
 	struct proc *p = arg;
 
+	p->box->proved = true;
+	p->box->inst->broken_starts = 0;
 	p->events->started(p->arg, pid);
 }
 

@@ -110,9 +110,8 @@ reap_next(struct reap *r)
 		bool kept = is_kept(inst, c);
 
 		r->at = json_next(c);
-		if (is_open(inst, c) || (whose != WHOSE_DEAD &&
-		    whose != WHOSE_OURS) || (kept && !running) ||
-		    (whose == WHOSE_OURS && inst->preparing))
+		/* What this process itself left is ended by the next open. */
+		if (is_open(inst, c) || whose != WHOSE_DEAD || (kept && !running))
 			continue;
 		r->n++;
 		log_info("docker", NULL, "%s container %s: its process has ended",
@@ -138,7 +137,7 @@ on_listed(void *arg, const struct engine_res *res)
 		reap_finish(r);
 		return;
 	}
-	r->found = json_clone(res->json);
+	r->found = res->json ? json_clone(res->json) : json_array();
 	r->at = json_first(r->found);
 	reap_next(r);
 }

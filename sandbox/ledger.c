@@ -8,6 +8,35 @@
 #include "sandbox/sandbox_priv.h"
 #include "store/store.h"
 
+/* name NULL: of backends whose boxes end with their process. */
+static bool
+is_over(const struct json *row, const char *name)
+{
+	const char *of = json_get_str(json_get(row, "row"), "backend", "");
+	const struct backend *backend = backend_find(of);
+
+	if (name)
+		return strcmp(of, name) == 0;
+	return !backend || !backend->reap;
+}
+
+static void
+clear(struct sandboxes *sb, const struct json *rows, const char *name)
+{
+	const struct json *row;
+
+	for (row = json_first(rows); row; row = json_next(row)) {
+		const char *id = json_get_str(row, "id", "");
+
+		/* opened again by this process */
+		if (map_get(&sb->ledger_ids, id) || !is_over(row, name))
+			continue;
+		log_info("sandbox", NULL, "%s of an earlier process has ended with "
+		    "it", id);
+		store_ledger_remove(sb->store, LEDGER_KIND, id, NULL, NULL);
+	}
+}
+
 static void
 on_listed(void *arg, const struct json *res, const struct err *err)
 {
@@ -18,15 +47,24 @@ on_listed(void *arg, const struct json *res, const struct err *err)
 		log_warn("sandbox", NULL, "the ledger can't be read: %s", err->text);
 		return;
 	}
-	for (const struct json *row = json_first(res); row; row = json_next(row)) {
-		const char *id = json_get_str(row, "id", "");
+	clear(sb, res, NULL);
+}
 
-		if (map_get(&sb->ledger_ids, id))
-			continue;	/* opened again by this process */
-		log_info("sandbox", NULL, "%s of an earlier process has ended with "
-		    "it", id);
-		store_ledger_remove(sb->store, LEDGER_KIND, id, NULL, NULL);
-	}
+static void
+on_reaped_listed(void *arg, const struct json *res, const struct err *err)
+{
+	struct slot *slot = arg;
+
+	slot->reaping = NULL;
+	if (!err)
+		clear(slot->sb, res, slot->backend->name);
+}
+
+void
+ledger_reaped(struct slot *slot)
+{
+	slot->reaping = store_ledger_list(slot->sb->store, LEDGER_KIND,
+	    on_reaped_listed, slot);
 }
 
 struct op *

@@ -389,3 +389,10 @@ sandboxes_on_process(struct sandboxes *sb, process_event_cb *cb, void *arg)
 	sb->on_process = cb;
 	sb->on_process_arg = arg;
 }
+
+void
+sandboxes_on_news(struct sandboxes *sb, sandbox_news_cb *cb, void *arg)
+{
+	sb->news = cb;
+	sb->news_arg = arg;
+}

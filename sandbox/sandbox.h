@@ -230,5 +230,10 @@ void sandboxes_on_process(struct sandboxes *sb, process_event_cb *cb, void *arg)
 /* Called once when a tree survived its kill (rules 1.11): tell the person. */
 typedef void sandbox_alarm_cb(void *arg, const char *key_text, const char *text);
 void sandboxes_on_alarm(struct sandboxes *sb, sandbox_alarm_cb *cb, void *arg);
+/* Something takes long there, e.g. an image is being pulled: how far it is.
+ * first: the first word about it. */
+typedef void sandbox_news_cb(void *arg, const char *key_text, const char *text,
+	bool first);
+void sandboxes_on_news(struct sandboxes *sb, sandbox_news_cb *cb, void *arg);
 
 #endif

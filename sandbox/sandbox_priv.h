@@ -29,6 +29,7 @@
 #define DEAD_MS 5000		/* a tree must be dead by then (rules 1.11) */
 #define DEAD_FAR_MS 15000	/* behind an engine or a line */
 #define RETRY_MS 60000
+#define REAP_MS 3600000
 
 struct cell;
 struct task;
@@ -44,6 +45,8 @@ struct slot {
 	struct op *probing;
 	bool probed;
 	msec_t probed_at;
+	struct op *reaping;	/* what dead processes left: reap.c */
+	struct timer *reap_timer;
 	struct err err;
 	bool warm;		/* a survey is wanted, or was made */
 	struct survey *survey;	/* under way (survey.h) */
@@ -60,6 +63,8 @@ void slot_close(struct slot *slot);	/* ends a survey; then sandboxes_changed() *
 /* Where that may help, and not too often: true, it is not proven again yet. */
 bool slot_probe_again(struct slot *slot);
 struct sandbox_props slot_props(const struct slot *slot);
+void slot_reap(struct slot *slot);	/* now, and then hourly */
+void slot_reap_stop(struct slot *slot);
 
 /* ---- tree ------------------------------------------------------------------ */
 
@@ -133,6 +138,7 @@ struct cell {
 	bool quarantined;
 	char *why;		/* of the quarantine */
 	struct timer *kick, *idle;
+	struct timer *retry;	/* what an engine kept is ended */
 	msec_t used_boot;
 };
 
@@ -204,6 +210,8 @@ struct sandboxes {
 	TAILQ_HEAD(, wait_op) waits;	/* probes and the closing */
 	sandbox_alarm_cb *alarm;
 	void *alarm_arg;
+	sandbox_news_cb *news;
+	void *news_arg;
 	process_event_cb *on_process;
 	void *on_process_arg;
 	struct breaker breaker;	/* of what all lookouts tell */

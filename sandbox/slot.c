@@ -8,6 +8,21 @@
 
 #define PROBE_AGAIN_MS 10000
 
+static void
+on_say(void *arg, const char *box_id, const char *text, bool first)
+{
+	struct slot *slot = arg;
+	size_t it = 0;
+	void *value;
+
+	while (slot->sb->news && map_next(&slot->sb->cells, &it, NULL, &value)) {
+		const struct cell *cell = value;
+		if (cell->slot == slot && strcmp(cell->id, box_id) == 0)
+			slot->sb->news(slot->sb->news_arg, cell->key, text,
+			    first);
+	}
+}
+
 void
 slot_start(struct slot *slot, struct sandboxes *sb, const char *name,
 	const char *image)
@@ -16,6 +31,7 @@ slot_start(struct slot *slot, struct sandboxes *sb, const char *name,
 		.loop = sb->loop, .launcher = sb->launcher,
 		.state_dir = sb->opts.state_dir,
 		.instance_id = sb->opts.instance_id, .image = image,
+		.say = on_say, .say_arg = slot,
 	};
 
 	slot->sb = sb;
@@ -78,10 +94,9 @@ describe(struct slot *slot)
 		    p.why);
 	else if ((p.isolation & files) == files)
 		slot->about = mem_printf("Commands run in an isolated Linux sandbox "
-		    "(%s%s%s, network: %s). Files persist below %s only; the rest "
-		    "of the system is read-only.%s%s%s", p.backend,
-		    p.level[0] ? " " : "", p.level, p.network, p.workspace,
-		    network_words(&p), gap, found);
+		    "(%s%s%s, network: %s). Count on files below %s only to "
+		    "persist.%s%s%s", p.backend, p.level[0] ? " " : "", p.level,
+		    p.network, p.workspace, network_words(&p), gap, found);
 	else
 		slot->about = mem_printf("Commands run by backend %s, which is not "
 		    "isolated from its machine (network: %s). They start in "
@@ -131,6 +146,8 @@ on_probed(void *arg, const struct err *err)
 	slot->probing = NULL;
 	slot->probed = true;
 	slot->probed_at = loop_now(slot->sb->loop);
+	if (!err)
+		slot_reap(slot);
 	if (err) {
 		slot->err = *err;
 		log_warn("sandbox", NULL, "backend %s is not available: %s",
@@ -166,6 +183,7 @@ slot_probe_again(struct slot *slot)
 void
 slot_stop(struct slot *slot)
 {
+	slot_reap_stop(slot);
 	op_cancel(&slot->probing);
 	if (slot->inst)
 		slot->backend->stop(&slot->inst);

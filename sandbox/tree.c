@@ -77,7 +77,7 @@ on_dead(void *arg, const struct err *err)
 		TAILQ_REMOVE(&cell->trees, t, entry);
 		if (t->dying)
 			cell->dying--;
-		if (err && err->code == ERR_LOST)
+		if (err && (err->code == ERR_LOST || err->code == ERR_NOT_FOUND))
 			cell->stale = true;
 		if (t->survived)
 			cell_leave_quarantine(cell);

@@ -30,7 +30,7 @@ static struct local_opts local = { 0 };
 static struct native_opts native = { 0 };
 /* The engine is given by tests/engines/run: its address, and an image. */
 static const char *engine_hosts[2];
-static struct docker_opts docker = { .hosts = engine_hosts, .network = "false",
+struct docker_opts cf_docker = { .hosts = engine_hosts, .network = "false",
 	.persistent = true, .reap = true, .memory = 1u << 30, .cpu_milli = 2000,
 	.environ = gateway_env };
 
@@ -104,7 +104,7 @@ cf_start(const char *backend)
 		local.cwd = cf.dir;
 	}
 	engine_hosts[0] = getenv("GATEHOUSE_TEST_ENGINE");
-	docker.helper = getenv("GATEHOUSE_HELPER");
+	cf_docker.helper = getenv("GATEHOUSE_HELPER");
 	if (!engine_hosts[0])
 		engine_hosts[0] = "unix:///nonexistent";
 	cf.opts = (struct sandbox_opts){
@@ -113,7 +113,7 @@ cf_start(const char *backend)
 		.timeout_ms = 20000, .output_max = 20000, .spool_max = 200000,
 		.env_passthrough = passed, .environ = gateway_env,
 		.local = &local, .native = &native, .ssh = cf_ssh(),
-		.docker = &docker, .podman = &docker,
+		.docker = &cf_docker, .podman = &cf_docker,
 		.image = strcmp(backend, "docker") == 0 ||
 		    strcmp(backend, "podman") == 0 ? "gatehouse-test:bash" : NULL,
 	};

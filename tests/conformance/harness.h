@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "base/buf.h"
+#include "sandbox/docker.h"
 #include "sandbox/sandbox.h"
 #include "sandbox/ssh.h"
 #include "tests/real.h"
@@ -36,6 +37,7 @@ struct ran {
 	struct buf raw[2];	/* as it streamed: stdout, stderr */
 };
 
+extern struct docker_opts cf_docker;	/* of an engine's backends */
 extern struct cf cf;		/* the suite's only one */
 extern const struct sandbox_key key_a, key_b;
 
