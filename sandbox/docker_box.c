@@ -242,7 +242,7 @@ may_adopt(const struct box *box, const struct json *c)
 	    "0"), NULL, 10);
 
 	return inst->opts.persist_across && inst->opts.persistent &&
-	    strcmp(json_get_str(labels, "gatehouse.digest", ""), box->digest) == 0 &&
+	    !box->dirty && strcmp(json_get_str(labels, "gatehouse.digest", ""), box->digest) == 0 &&
 	    deadline - DOCKER_DEADLINE_S / 10 > loop_wall(inst->loop) / 1000;
 }
 
@@ -417,6 +417,7 @@ docker_open(struct backend_inst *inst, const struct box_spec *spec,
 	box->home = mem_printf("%.*s/home", (int)(slash - spec->workspace),
 	    spec->workspace);
 	box->busy = true;
+	box->dirty = spec->once;
 	op_init(&o->op, &open_type);
 	o->box = box;
 	o->cb = cb;
