@@ -192,6 +192,8 @@ try_claims(struct doctor *d, struct sandboxes *sb, enum sandbox_owner owner,
 	for (unsigned i = 0; i < doctor_ntrials && !d->launcher_gone; i++) {
 		const struct doctor_trial *t = &doctor_trials[i];
 
+		if (t->level && strcmp(t->level, props->level) != 0)
+			continue;
 		if (t->network && strcmp(t->network, props->network) != 0)
 			continue;
 		if ((t->bit & props->isolation) != t->bit) {
@@ -222,6 +224,11 @@ say_sandbox(struct doctor *d, struct sandboxes *sb, enum sandbox_owner owner,
 		*p.image ? p.image : "default", p.network);
 	if (p.limits && *p.limits)
 		find(d, FINDING_OK, what, "limits: %s", p.limits);
+	/* A writable directory may be meant; the host itself is too much. */
+	if (p.risks && *p.risks)
+		find(d, p.isolation & SANDBOX_NO_HOST_PROCS ? FINDING_WARN :
+			FINDING_FAIL, what, "not isolated: %s; risky commands ask",
+			p.risks);
 	if (p.isolation == 0)
 		find(d, FINDING_WARN, what, "%s isolates nothing: commands run on %s "
 			"with the rights of their user", p.backend,

@@ -16,6 +16,7 @@ struct doctor_trial {
 	const char *script;	/* ends with 0 if denied; else says what worked */
 	const char *cure;
 	const char *network;	/* only where it is this; NULL: any */
+	const char *level;	/* the same of sandbox_props.level */
 };
 
 extern const struct doctor_trial doctor_trials[];

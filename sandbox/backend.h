@@ -53,7 +53,7 @@ struct backend_env {
 struct box_spec {
 	const char *id;		/* [a-z0-9-], made from hashes, never from text */
 	const char *workspace;	/* host path of the persistent workspace (exists) */
-	bool once;		/* nothing of the box is kept after its close */
+	bool keep;		/* its box may be kept for the next open */
 };
 
 typedef void backend_probe_cb(void *arg, const struct err *err);

@@ -216,7 +216,8 @@ on_opened(void *arg, struct box *box, const struct err *err)
 void
 cell_open(struct cell *cell)
 {
-	struct box_spec spec = { .id = cell->id, .workspace = cell->host_dir };
+	struct box_spec spec = { .id = cell->id, .workspace = cell->host_dir,
+		.keep = true };
 
 	REQUIRE(cell->state == CELL_CLOSED && !cell->op);
 	cell->open_err.code = ERR_NONE;

@@ -138,8 +138,6 @@ say_limits(struct backend_inst *inst)
 		    inst->can_cpu ? "" : " processors");
 	if (o->disk)
 		buf_add_str(&b, "; disk is not limited");
-	if (*inst->plan.risks)
-		buf_printf(&b, "; NOT ISOLATED: %s", inst->plan.risks);
 	mem_free(inst->limits);
 	inst->limits = buf_take(&b);
 }
@@ -160,6 +158,7 @@ on_image(void *arg, const struct engine_res *res)
 	if (!err.code) {
 		inst->props.available = true;
 		inst->props.limits = inst->limits;
+		inst->props.risks = inst->plan.risks;
 		inst->props.why = "";
 	}
 	probe_finish(p, err.code ? &err : NULL);
@@ -208,7 +207,8 @@ docker_probe(struct backend_inst *inst, backend_probe_cb *cb, void *arg)
 	struct probe *p = mem_alloc(sizeof(*p));
 
 	inst->props = (struct sandbox_props){
-		.backend = inst->backend->name, .level = "", .image = inst->image,
+		.backend = inst->backend->name, .level = "container",
+		.image = inst->image,
 		.network = inst->plan.network, .isolation = inst->plan.isolation,
 		.why = inst->why, .limits = "", .workspace = PLAN_WORKSPACE,
 		.home = PLAN_HOME, .user = "root",

@@ -417,7 +417,7 @@ docker_open(struct backend_inst *inst, const struct box_spec *spec,
 	box->home = mem_printf("%.*s/home", (int)(slash - spec->workspace),
 	    spec->workspace);
 	box->busy = true;
-	box->dirty = spec->once;
+	box->dirty = !spec->keep;
 	op_init(&o->op, &open_type);
 	o->box = box;
 	o->cb = cb;

@@ -193,7 +193,7 @@ docker_plan_make(struct docker_plan *plan, const struct docker_opts *opts,
 		rc = docker_volume_apply(plan, v, err);
 	}
 	/* An argument may have named another. */
-	const char *mode = json_get_str(host, "NetworkMode", "none");
+	CLEANUP_FREE char *mode = mem_str(json_get_str(host, "NetworkMode", "none"));
 	if (rc == 0 && strcmp(mode, plan->network) != 0)
 		rc = put_network(plan, mode, err);
 	/* Nothing can be installed without a network: nothing needs writing. */

@@ -43,13 +43,14 @@ enum sandbox_isolation {
 
 struct sandbox_props {
 	const char *backend;	/* "native", "local", ... */
-	const char *level;	/* native: "full", "landlock"; else "" */
+	const char *level;	/* native: "full", "landlock"; "container"; else "" */
 	const char *image;	/* "" = the host's own system, read-only */
 	const char *network;	/* "none", "filtered", "full", "host" */
 	uint32_t isolation;
 	bool available;
 	const char *why;	/* cause and cure if not available, else "" */
 	const char *limits;	/* what is in force, for people; "" if nothing */
+	const char *risks;	/* what ends its isolation, for people; NULL, "" */
 	const char *workspace;	/* path as commands see it */
 	const char *home, *user;	/* of commands; NULL: workspace, "sandbox" */
 	/* NAME=value that every command gets besides; ends with NULL; or NULL. */

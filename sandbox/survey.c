@@ -343,7 +343,7 @@ survey_start(struct slot *slot, survey_cb *done, void *arg)
 {
 	struct survey *s = mem_alloc(sizeof(*s));
 	struct sandboxes *sb = slot->sb;
-	struct box_spec spec = { .id = "survey", .once = true };
+	struct box_spec spec = { .id = "survey" };
 
 	s->slot = slot;
 	s->done = done;
