@@ -18,6 +18,7 @@
 #include "sandbox/docker_engine.h"
 #include "sandbox/docker_frames.h"
 #include "sandbox/docker_plan.h"
+#include "sandbox/docker_priv.h"
 #include "tests/raw_server.h"
 #include "tests/real.h"
 
@@ -238,6 +239,34 @@ values_of_variables_are_not_in_the_request(void **state)
 	docker_plan_done(&plan);
 }
 
+/* ---- whose it is ------------------------------------------------------------------------- */
+
+/* C176: the container we run in is never ours to end, whatever it is called. */
+static void
+our_own_container_is_living_whatever_it_says(void **state)
+{
+	struct backend_inst inst = { .instance_id = (char []){ "i" },
+		.own_container = NULL };
+	char own[65];
+	struct json *c = json_object(), *names = json_array();
+	struct json *labels = json_object();
+
+	(void)state;
+	memset(own, 'a', 64);
+	own[64] = 0;
+	assert_true(docker_owner_self(inst.owner));
+	json_add_take(names, json_string("/gatehouse-00000000-sx-4194999-1-"
+	    "000000000000"));
+	json_set_str(c, "Id", own);
+	json_set_take(c, "Names", names);
+	json_set_str(labels, "gatehouse", "1");
+	json_set_take(c, "Labels", labels);
+	assert_int_equal(docker_whose(&inst, c), WHOSE_UNKNOWN);
+	inst.own_container = own;
+	assert_int_equal(docker_whose(&inst, c), WHOSE_LIVING);
+	json_free(&c);
+}
+
 /* ---- an engine of recorded answers ------------------------------------------------------- */
 
 static const char *script;	/* the body of every answer */
@@ -446,6 +475,7 @@ main(void)
 		cmocka_unit_test(what_reaches_the_host_ends_the_isolation),
 		cmocka_unit_test(what_cannot_be_followed_is_refused_with_words),
 		cmocka_unit_test(values_of_variables_are_not_in_the_request),
+		cmocka_unit_test(our_own_container_is_living_whatever_it_says),
 		cmocka_unit_test(a_version_is_agreed_or_refused_with_words),
 		cmocka_unit_test(addresses_are_checked),
 		cmocka_unit_test(a_stream_begins_with_its_header_or_is_refused),
