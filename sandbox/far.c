@@ -227,9 +227,6 @@ got_frame(struct far *f, unsigned type, const unsigned char *p, size_t len)
 	case FAR_DEAD:
 		far_end(f, NULL);
 		break;
-	case FAR_DEAF:
-		f->feeds = false;
-		break;
 	default:
 		far_broken(f, "frame");
 	}

@@ -645,6 +645,13 @@ teardown(void **state)
 	return 0;
 }
 
+/* The harness's other half has cases of the suite: none runs here. */
+void
+cf_case(const char *name, void (*run)(void **state), void *state)
+{
+	(void)name, (void)run, (void)state;
+}
+
 int
 main(int argc, char **argv)
 {
