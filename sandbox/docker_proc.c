@@ -219,6 +219,12 @@ on_exec(void *arg, const struct engine_res *res)
 	struct box *box = p->box;
 
 	p->call = NULL;
+	/* Paused by somebody it is of no use: it ends with its box. */
+	if (res->err && strstr(res->err->text, "paused")) {
+		docker_box_died(box, "the container of this sandbox was paused by "
+		    "somebody");
+		return;
+	}
 	if (res->err && docker_is_gone(res->err)) {
 		docker_box_died(box, "the container of this sandbox has ended or "
 		    "was removed");
