@@ -100,6 +100,11 @@ struct config {
 		char *background_process_notifications;
 	} display;
 	struct {
+		char *mode;
+		int64_t at_hour, idle_minutes;
+		bool notify;
+	} session_reset;
+	struct {
 		bool enabled;
 		char *transport, *cursor;
 		msec_t edit_interval;

@@ -187,6 +187,21 @@ config_telegram_opts(const struct config *cfg)
 	};
 }
 
+struct reset_policy
+config_reset_policy(const struct config *cfg)
+{
+	const char *mode = cfg->session_reset.mode;
+	bool both = strcmp(mode, "both") == 0;
+
+	return (struct reset_policy){
+		.idle = both || strcmp(mode, "idle") == 0,
+		.daily = both || strcmp(mode, "daily") == 0,
+		.idle_ms = (msec_t)cfg->session_reset.idle_minutes * 60000,
+		.at_hour = (int)cfg->session_reset.at_hour,
+		.notify = cfg->session_reset.notify,
+	};
+}
+
 void
 config_people_init(struct config_people *p, const struct config *cfg)
 {

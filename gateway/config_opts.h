@@ -9,6 +9,7 @@
 #include "gateway/config.h"
 #include "gateway/config_docker.h"
 #include "gateway/override.h"
+#include "gateway/reset_policy.h"
 #include "platforms/telegram.h"
 #include "sandbox/local.h"
 #include "sandbox/native.h"
@@ -39,6 +40,8 @@ struct http_opts config_http_opts(const struct config *cfg);
 struct telegram_opts config_telegram_opts(const struct config *cfg);
 /* Telegram is to be served: on, and there is a token. */
 bool config_telegram_on(const struct config *cfg);
+
+struct reset_policy config_reset_policy(const struct config *cfg);
 
 /* Ids that may talk: the platform's own list and the gateway's. */
 struct config_people {

@@ -284,6 +284,17 @@ const struct config_key config_keys[] = {
 	  AT(display.telegram_streaming), "auto", 0, 0, "auto|true|false", NULL, 0,
 	  "Shows answers on Telegram while they come; auto: as streaming.enabled "
 	  "says." },
+	{ "session_reset.mode", NULL, CONFIG_ENUM, AT(session_reset.mode), "none",
+	  0, 0, "none|idle|daily|both", NULL, 0,
+	  "Ends a conversation that rests: after idle_minutes, at at_hour, or both; "
+	  "never in the middle of an answer or while a background process lives." },
+	{ "session_reset.at_hour", NULL, CONFIG_INT, AT(session_reset.at_hour), "4",
+	  0, 23, NULL, "SESSION_RESET_HOUR", 0, "Local hour of the daily reset." },
+	{ "session_reset.idle_minutes", NULL, CONFIG_INT,
+	  AT(session_reset.idle_minutes), "1440", 1, 5256000, NULL,
+	  "SESSION_IDLE_MINUTES", 0, "Minutes without a word until the idle reset." },
+	{ "session_reset.notify", NULL, CONFIG_BOOL, AT(session_reset.notify),
+	  "true", 0, 0, NULL, NULL, 0, "Says in the chat that a new one begins." },
 	{ "streaming.enabled", "gateway.streaming.enabled", CONFIG_BOOL,
 	  AT(streaming.enabled), "false", 0, 0, NULL, NULL, 0,
 	  "Shows an answer while it comes: one message that is edited." },

@@ -49,6 +49,7 @@ struct gateway_opts {
 	struct gate_opts gate;
 	struct delivery_opts delivery;
 	enum busy_mode busy;
+	struct reset_policy reset;	/* of conversations that rest */
 	enum sandbox_scope scope;
 	enum notices_show notices;
 	bool one_shot;			/* ends with its first answer */

@@ -110,6 +110,9 @@ batch_commit(struct batch *b)
 		claims[i].session_key = b->parts[i].key;
 		claims[i].origin = batch_keep(b, json_text(origin));
 		claims[i].run = b->parts[i].plan.run;
+		claims[i].stale_before = session_stale_before(
+		    b->in->env.control.sessions, b->parts[i].key,
+		    &b->parts[i].origin);
 	}
 	struct accept_req req = {
 		.platform = b->platform,

@@ -266,6 +266,7 @@ parts_gateway_opts(struct parts *p, struct gateway_opts *ret_opts)
 		.busy = strcmp(cfg->display.busy_input_mode, "interrupt") == 0 ?
 		    BUSY_INTERRUPT : BUSY_QUEUE,
 		.scope = scope_parse(cfg->gateway.sandbox_scope),
+		.reset = config_reset_policy(cfg),
 		.persona = cfg->agent.system_prompt,
 		.max_turns = (unsigned)cfg->agent.max_turns,
 		.max_tokens = cfg->model.max_tokens,

@@ -252,6 +252,8 @@ session_run(struct session *s, const struct run_claim *claim, msec_t hold_ms)
 	};
 
 	s->system = prompt_make(&prompt);
+	if (claim->rested)
+		session_say_rested(s);
 	s->env = (struct tool_env){
 		.loop = env->loop,
 		.store = env->store,

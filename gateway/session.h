@@ -16,6 +16,7 @@
 #include "gateway/agent/run.h"
 #include "gateway/delivery.h"
 #include "gateway/gate/gate.h"
+#include "gateway/reset_policy.h"
 #include "gateway/route.h"
 #include "gateway/scope.h"
 #include "platforms/platform.h"
@@ -40,6 +41,7 @@ struct session_env {
 	const char *hint;		/* on where commands run, or NULL */
 	const char *persona;		/* extra system prompt or NULL */
 	enum busy_mode busy;
+	struct reset_policy reset;
 	unsigned max_turns;
 	int64_t max_tokens;
 	void *arg;
@@ -67,6 +69,9 @@ struct session_plan {
 	bool news;		/* no person's words: session_news.h */
 	bool silent;		/* news that start no run */
 };
+/* What of this session was last active before it is over; 0: nothing is. */
+msec_t session_stale_before(struct sessions *s, const char *key,
+	const struct origin *from);
 /* Takes the slot: each plan is followed by exactly one accepted or failed. */
 struct session_plan session_plan(struct sessions *s, const char *key,
 	const struct msg *msg);

@@ -105,6 +105,25 @@ session_reset(struct sessions *all, const char *key, const struct origin *from,
 	return say;
 }
 
+/* Processes in the background are a life that a reset would end. */
+msec_t
+session_stale_before(struct sessions *all, const char *key,
+    const struct origin *from)
+{
+	msec_t boundary = reset_boundary(&all->env.reset,
+	    loop_wall(all->env.loop));
+
+	if (boundary <= 0)
+		return 0;
+	const struct session *s = session_get(all, key);
+	CLEANUP_FREE char *scope = NULL;
+	struct sandbox_key box = box_key(s, from, &scope);
+	CLEANUP_JSON struct json *procs = sandbox_processes(all->env.sandboxes,
+	    &box);
+
+	return json_len(procs) > 0 ? 0 : boundary;
+}
+
 void
 session_interrupt(struct sessions *all, const char *key)
 {

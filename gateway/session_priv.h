@@ -63,6 +63,8 @@ void session_kick(struct session *s);
 /* session_show.c: what the person sees of a run under way. */
 struct run_host session_show_host(struct session *s);	/* done is not set */
 void session_show_start(struct session *s);
+/* Its last conversation was ended by the policy: the person and the model know. */
+void session_say_rested(struct session *s);
 /* word: marks what is shown of a cancelled run's text. */
 void session_show_end(struct session *s, const char *word);
 const char *session_stop_word(enum run_stop why);

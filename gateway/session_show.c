@@ -6,6 +6,24 @@
 
 #include <string.h>
 
+#include "base/mem.h"
+
+void
+session_say_rested(struct session *s)
+{
+	struct place to = { s->origin.platform, s->origin.account,
+		s->origin.chat_id, s->origin.thread_id };
+
+	CLEANUP_FREE char *plain = STEAL(s->system);
+
+	s->system = mem_printf("%s\n\nThe last conversation with this person was "
+	    "ended because it rested too long: this is a new one.", plain);
+	if (s->all->env.reset.notify)
+		delivery_notice(s->all->env.delivery, &to, "A new conversation "
+		    "begins: the last one rested too long (session_reset.mode). "
+		    "/resume goes back to it.", NULL, 0);
+}
+
 static struct place
 session_place(const struct session *s)
 {

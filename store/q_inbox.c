@@ -126,12 +126,44 @@ cursor_store(const struct q *q, const struct accept_req *req, int64_t source,
 	    DB_I(source));
 }
 
+/*
+ * A conversation that rested too long ends before the new words, never in
+ * mid-run or while words of before still wait.  1: it did.
+ */
+static int
+end_stale(struct accept_job *a, const struct q *q,
+	const struct inbox_claim *c, struct q_session *s, struct err *err)
+{
+	int64_t one;
+
+	if (c->stale_before <= 0 || s->generation == 0)
+		return 0;
+	int rc = db_int(q->db, err, &one, "SELECT 1 FROM session s WHERE s.id = ?"
+	    " AND s.updated_at < ? AND NOT EXISTS(SELECT 1 FROM run r"
+	    "  WHERE r.session = s.id AND r.state = 'open')"
+	    " AND NOT EXISTS(SELECT 1 FROM inbox i WHERE i.session = s.id"
+	    "  AND i.state = 'owned' AND i.accepted_at < ?)"
+	    " AND EXISTS(SELECT 1 FROM transcript t"
+	    "  WHERE t.conversation = s.conversation AND t.hidden = 0)",
+	    DB_I(s->id), DB_I(c->stale_before), DB_I(a->req.now_wall));
+	if (rc != 1)
+		return rc;
+	if (db_run(q->db, err, "UPDATE conversation SET ended_at = ?,"
+	    " end_reason = 'rested' WHERE id = ?", DB_I(a->req.now_wall),
+	    DB_I(s->conversation)) == -1 ||
+	    db_run(q->db, err, "UPDATE session SET model = NULL WHERE id = ?",
+	    DB_I(s->id)) == -1 || q_conversation_start(q, &a->job, s->id,
+	    a->req.now_wall, s, err) == -1)
+		return -1;
+	return 1;
+}
+
 /* The way back may have changed: a claim brings the newest origin. */
 static int
 claim_accept(struct accept_job *a, const struct q *q, size_t i, struct err *err)
 {
 	const struct inbox_claim *c = &a->claims[i];
-	const struct claimant *who = &a->claimants[i];
+	struct claimant *who = &a->claimants[i];
 
 	a->claimed[i] = (struct run_claim){
 		.session_key = c->session_key, .session_id = "", .model = "",
@@ -139,9 +171,15 @@ claim_accept(struct accept_job *a, const struct q *q, size_t i, struct err *err)
 	};
 	if (!who->fresh)
 		return 0;
-	if (c->run)
+	if (c->run) {
+		int rested = end_stale(a, q, c, &who->session, err);
+
+		if (rested == -1)
+			return -1;
+		a->claimed[i].rested = rested == 1;
 		return q_claim(q, &a->job, &who->session, true, c->origin,
 		    a->req.now_wall, &a->claimed[i], err);
+	}
 	return db_run(q->db, err, "UPDATE session SET origin = coalesce(?, origin),"
 	    " updated_at = ? WHERE id = ?", DB_S(c->origin),
 	    DB_I(a->req.now_wall), DB_I(who->session.id));
@@ -214,6 +252,7 @@ store_accept(struct store *store, const struct accept_req *req,
 	for (size_t i = 0; i < req->nclaims; i++)
 		a->claims[i] = (struct inbox_claim){
 			.run = req->claims[i].run,
+			.stale_before = req->claims[i].stale_before,
 			.session_key = job_key(job, "session key",
 			    req->claims[i].session_key),
 			.origin = job_str(job, "origin", req->claims[i].origin,

@@ -75,6 +75,8 @@ struct inbox_claim {
 	const char *session_key;
 	const char *origin;	/* JSON: platform, account, chat, thread, user ... */
 	bool run;		/* false: only attach to the session's waiting set */
+	msec_t stale_before;	/* a conversation that rests since before this
+				 * instant (wall) ends first; 0: none does */
 };
 
 struct accept_req {
@@ -98,6 +100,7 @@ struct run_claim {
 	unsigned withdrawn;	/* waiting chunks of the old answer taken back (1.5) */
 	bool first;		/* a new session */
 	const char *model;	/* chosen for this session; "": none */
+	bool rested;		/* its conversation ended first, as it was stale */
 };
 
 struct accept_result {

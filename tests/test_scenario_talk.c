@@ -248,6 +248,69 @@ a_chosen_model_is_used_until_it_is_dropped(void **state)
 	world_done(&w);
 }
 
+/* ---- conversations that rest ----------------------------------------------------- */
+
+static void
+a_conversation_that_rested_ends_if_the_operator_wants_that(void **state)
+{
+	struct world w;
+
+	(void)state;
+	for (int on = 0; on < 2; on++) {
+		world_init(&w, 12);
+		w.opts.reset = (struct reset_policy){ .idle = on,
+			.idle_ms = 3600000, .notify = true };
+		world_boot(&w);
+		said(&w, "1001", "about apples");
+		world_pass(&w, 3500000);
+		said(&w, "1001", "still here");
+		assert_true(request_has(&w, "about apples"));
+		world_pass(&w, 3700000);
+		said(&w, "1001", "next day");
+		assert_int_equal(request_has(&w, "about apples"), !on);
+		assert_int_equal(request_has(&w, "ended because it rested"), on);
+		assert_int_equal(fake_saw(w.platform, "1001", "rested too long"),
+		    on);
+		said(&w, "1001", "more");	/* once */
+		assert_false(request_has(&w, "ended because it rested"));
+		if (on) {
+			assert_says(&w, "/resume 2", "Back in ");
+			said(&w, "1001", "and?");
+			assert_true(request_has(&w, "about apples"));
+		}
+		world_done(&w);
+	}
+}
+
+/* Neither a run nor words that a kill left unanswered are torn off. */
+static void
+nothing_under_way_is_ended_by_the_clock(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w, 13);
+	w.opts.reset = (struct reset_policy){ .idle = true, .idle_ms = 60000 };
+	world_boot(&w);
+	fake_model_script(w.model, &(struct fake_answer){ .delay = 600000 });
+	fake_say(w.platform, "1001", "about apples");
+	world_pass(&w, 300000);
+	fake_say(w.platform, "1001", "and pears");
+	assert_true(world_settle(&w, 30000));
+	assert_true(request_has(&w, "about apples"));
+	fake_model_script(w.model, &(struct fake_answer){ .delay = 600000 });
+	fake_say(w.platform, "1001", "about plums");
+	world_pass(&w, 1000);
+	world_crash(&w);
+	sim_advance(w.loop, 300000);
+	fake_model_script(w.model, &(struct fake_answer){ .delay = 600000 });
+	world_boot(&w);
+	fake_say(w.platform, "1001", "and more");
+	assert_true(world_settle(&w, 30000));
+	assert_true(request_has(&w, "about plums"));
+	world_done(&w);
+}
+
 /* ---- restart ------------------------------------------------------------------- */
 
 static unsigned restarts;
@@ -344,6 +407,9 @@ main(void)
 		cmocka_unit_test(
 		    words_after_a_switch_in_one_batch_belong_to_the_old_conversation),
 		cmocka_unit_test(a_chosen_model_is_used_until_it_is_dropped),
+		cmocka_unit_test(
+		    a_conversation_that_rested_ends_if_the_operator_wants_that),
+		cmocka_unit_test(nothing_under_way_is_ended_by_the_clock),
 		cmocka_unit_test(a_restart_is_done_once),
 		cmocka_unit_test(who_may_restart_is_the_operators_choice),
 	};

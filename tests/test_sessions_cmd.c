@@ -67,7 +67,7 @@ say(struct place_of_test *p, const char *key, const char *event, const char *tex
 		.session_key = key, .chat_id = "42", .text = text,
 		.sent_wall = WALL,
 	};
-	struct inbox_claim c = { key, "{}", true };
+	struct inbox_claim c = { key, "{}", true, 0 };
 	struct accept_req req = {
 		.platform = "console", .account = "0", .events = &e,
 		.nevents = 1, .claims = &c, .nclaims = 1, .now_wall = WALL,

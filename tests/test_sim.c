@@ -102,8 +102,12 @@ think(void *arg, const struct json *messages, struct fake_answer *ret)
 
 	const struct json *last = last_of(messages, &role);
 
-	/* Rules 3.1: a run that lost sight of a command does not go on. */
-	if (strcmp(role, "tool") == 0)
+	/*
+	 * Rules 3.1: after a kill a run that lost sight of a command does not
+	 * go on.  (Where the disk lost the result under a living process, it
+	 * goes on and the model is told so.)
+	 */
+	if (strcmp(role, "tool") == 0 && s->faults == 0)
 		REQUIRE(!strstr(json_get_str(last, "content", ""),
 		    "outcome unknown"));
 	if (!s->calm && chance(s, 8)) {
@@ -281,6 +285,9 @@ sim_run(uint64_t seed, unsigned steps)
 	s->w.opts.delivery.preview_min = 5;
 	s->w.opts.delivery.cursor = CURSOR;
 	s->w.opts.delivery.repeat_unknown = chance(s, 25);
+	s->w.opts.reset = (struct reset_policy){ .idle = chance(s, 25),
+		.daily = chance(s, 25), .idle_ms = 3 * HOUR, .at_hour = 4,
+		.notify = true };
 	s->w.opts.busy = chance(s, 25) ? BUSY_QUEUE : BUSY_INTERRUPT;
 	fake_sandbox.isolated = !chance(s, 20);
 	fake_sandbox.dying_ms = (msec_t)below(s, 3000);

@@ -59,7 +59,7 @@ turn(const char *id, const char *text)
 	};
 }
 
-static const struct inbox_claim claim_now = { K, "{\"chat\":\"42\"}", true };
+static const struct inbox_claim claim_now = { K, "{\"chat\":\"42\"}", true, 0 };
 
 static void
 words_are_stored_with_the_cursor_and_claimed_in_one_call(void **state)
@@ -203,7 +203,7 @@ an_edit_of_words_that_wait_replaces_them(void **state)
 {
 	struct sync *s = *state;
 	struct inbox_event e = turn("1/9", "new");
-	struct inbox_claim c = { K, NULL, false };
+	struct inbox_claim c = { K, NULL, false, 0 };
 
 	sync_say(s, K, "1", "old", false);
 	e.kind = INBOX_EDIT;

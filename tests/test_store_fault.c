@@ -294,7 +294,7 @@ child_send(struct writer_child *w)
 		.kind = INBOX_TURN, .kind_name = "text", .event_id = id,
 		.session_key = key, .chat_id = "1", .text = "words words words",
 	};
-	struct inbox_claim c = { key, "{}", true };
+	struct inbox_claim c = { key, "{}", true, 0 };
 	struct accept_req req = {
 		.platform = "p", .account = "1", .events = &e, .nevents = 1,
 		.claims = &c, .nclaims = 1, .now_wall = SYNC_WALL,

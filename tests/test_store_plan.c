@@ -60,7 +60,7 @@ all_calls(struct sync *s)
 		.kind = INBOX_EDIT, .kind_name = "edit", .event_id = "9",
 		.session_key = K, .chat_id = "42", .ref_id = "1", .text = "x",
 	};
-	struct inbox_claim c = { K, NULL, true };
+	struct inbox_claim c = { K, NULL, true, 0 };
 	struct accept_req edit = {
 		.platform = "telegram", .account = "1", .cursor = "1",
 		.events = &e, .nevents = 1, .claims = &c, .nclaims = 1,

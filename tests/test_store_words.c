@@ -205,7 +205,7 @@ changed_words_make_the_index_anew(void **state)
 		.user_id = "7", .msg_id = "m1", .ref_id = "m1",
 		.text = "about pears",
 	};
-	struct inbox_claim claim = { K, "{}", true };
+	struct inbox_claim claim = { K, "{}", true, 0 };
 	struct accept_req req = {
 		.platform = "telegram", .account = "1", .events = &edit,
 		.nevents = 1, .claims = &claim, .nclaims = 1,

@@ -156,7 +156,7 @@ accept_next(struct bench *b)
 		.session_key = key, .chat_id = "1", .user_id = "1",
 		.msg_id = id, .text = b->text, .sent_wall = WALL,
 	};
-	struct inbox_claim c = { key, "{\"chat\":\"1\"}", true };
+	struct inbox_claim c = { key, "{\"chat\":\"1\"}", true, 0 };
 	struct accept_req req = {
 		.platform = "bench", .account = "1", .cursor = id, .events = &e,
 		.nevents = 1, .claims = &c, .nclaims = 1, .now_wall = WALL,
@@ -329,7 +329,7 @@ bytes_ratio(struct bench *b)
 			.user_id = "100012345", .msg_id = id, .text = b->text,
 			.sent_wall = WALL,
 		};
-		struct inbox_claim c = { key, "{\"chat\":\"1\"}", true };
+		struct inbox_claim c = { key, "{\"chat\":\"1\"}", true, 0 };
 		struct accept_req req = {
 			.platform = "bench", .account = "1", .events = &e,
 			.nevents = 1, .claims = &c, .nclaims = 1,
