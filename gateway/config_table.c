@@ -282,12 +282,10 @@ const struct config_key config_keys[] = {
 	  "words: their ends and watched lines, ends, failures, nothing." },
 	{ "display.platforms.telegram.streaming", NULL, CONFIG_ENUM,
 	  AT(display.telegram_streaming), "auto", 0, 0, "auto|true|false", NULL, 0,
-	  "Shows answers on Telegram while they come; auto: as streaming.enabled "
-	  "says." },
+	  "Shows answers while they come; auto: as streaming.enabled says." },
 	{ "session_reset.mode", NULL, CONFIG_ENUM, AT(session_reset.mode), "none",
 	  0, 0, "none|idle|daily|both", NULL, 0,
-	  "Ends a conversation that rests: after idle_minutes, at at_hour, or both; "
-	  "never in the middle of an answer or while a background process lives." },
+	  "Ends a conversation that rests: after idle_minutes, at at_hour, or both." },
 	{ "session_reset.at_hour", NULL, CONFIG_INT, AT(session_reset.at_hour), "4",
 	  0, 23, NULL, "SESSION_RESET_HOUR", 0, "Local hour of the daily reset." },
 	{ "session_reset.idle_minutes", NULL, CONFIG_INT,
