@@ -128,6 +128,7 @@ cell_free(struct cell **cp)
 	loop_cancel(&cell->idle);
 	loop_cancel(&cell->retry);
 	loop_cancel(&cell->snapshot_timer);
+	spooled_forget(cell);
 	vars_done(&cell->login);
 	vars_done(&cell->exports);
 	mem_free(cell->functions);

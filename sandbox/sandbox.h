@@ -145,7 +145,8 @@ struct sandbox_result {
 	const char *output;	/* valid UTF-8, no ANSI, masked, bounded */
 	size_t output_len;
 	uint64_t output_total;	/* bytes the command wrote */
-	const char *spool_path;	/* whole output (bounded) or NULL */
+	const char *spool_path;	/* whole output (bounded) or NULL: for us only */
+	const char *spool_id;	/* the same for who asked: spooled.h */
 	const char *error;	/* for the model; NULL if none */
 	const char *note;	/* e.g. what was left behind and ended; NULL */
 	const char *cwd;	/* directory after the command, as commands see it */

@@ -19,6 +19,7 @@
 #include "sandbox/giveback.h"
 #include "sandbox/lookout.h"
 #include "sandbox/sandbox.h"
+#include "sandbox/spooled.h"
 #include "sandbox/vars.h"
 
 #define CELL_RUNS_MAX 64	/* commands waiting or running in one sandbox */
@@ -134,6 +135,11 @@ struct cell {
 	TAILQ_HEAD(, tree) trees;
 	TAILQ_HEAD(, process) processes;
 	size_t ntasks, nprocesses;
+	struct spooled {
+		char id[24];
+		char *path;	/* NULL: free */
+	} spooled[SPOOLED_MAX];	/* a ring, see spooled.h */
+	unsigned nspooled;
 	unsigned dying;		/* trees killed and not yet dead */
 	bool quarantined;
 	char *why;		/* of the quarantine */

@@ -194,6 +194,8 @@ task_finish(void *arg)
 		res.output_total = output_total(task->output);
 		output_end(task->output, &text, &res.spool_path, &spool_note);
 		note(task, spool_note);
+		if (res.spool_path)
+			res.spool_id = spooled_add(cell, res.spool_path);
 	}
 	if (task->timed_out)
 		buf_printf(&text, "%s[Command timed out after %llds]",

@@ -9,6 +9,7 @@
 #include "base/offload.h"
 #include "sandbox/file_fast.h"
 #include "sandbox/procs.h"
+#include "sandbox/spooled.h"
 #include "sandbox/scene.h"
 
 struct fake_sandbox fake_sandbox;
@@ -574,6 +575,21 @@ procs_program(struct sandboxes *sb, const struct sandbox_key *key,
 
 	(void)sb;
 	return c ? c->text : NULL;
+}
+
+bool
+spooled_is_id(const char *id)
+{
+	return strncmp(id, "out_", 4) == 0;
+}
+
+struct op *
+spooled_read(struct sandboxes *sb, const struct sandbox_key *key, const char *id,
+    long offset, long limit, spooled_cb *cb, void *arg)
+{
+	(void)sb, (void)key, (void)id, (void)offset, (void)limit, (void)cb;
+	(void)arg;
+	return NULL;
 }
 
 int

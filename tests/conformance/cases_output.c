@@ -8,10 +8,12 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/redact.h"
 #include "base/utf8.h"
+#include "sandbox/spooled.h"
 #include "tests/conformance/harness.h"
 
 static void
@@ -169,6 +171,49 @@ secrets_of_ours_are_masked(void **state)
 	redact_clear();
 }
 
+static struct json *lines;
+static bool read_done;
+
+static void
+on_lines(void *arg, const struct json *j)
+{
+	(void)arg;
+	lines = j ? json_clone(j) : NULL;
+	read_done = true;
+}
+
+static const char *
+read_lines(const char *id, long offset, long limit)
+{
+	json_free(&lines);
+	read_done = false;
+	assert_non_null(spooled_read(cf.sb, &key_a, id, offset, limit, on_lines,
+	    NULL));
+	assert_true(real_until(&cf.real, &read_done));
+	return json_get_str(lines, "output", NULL);
+}
+
+static void
+what_was_left_out_can_be_read(void **state)
+{
+	struct ran r;
+
+	(void)state;
+	cf_run(&r, "seq 1 10000; printf end");
+	assert_non_null(r.spool_id);
+	assert_string_equal(read_lines(r.spool_id, 4999, 2), "5000\n5001\n");
+	assert_int_equal(json_get_int(lines, "total_lines", 0), 10001);
+	assert_string_equal(json_get_str(lines, "showing", ""), "5000-5001");
+	assert_string_equal(read_lines(r.spool_id, -1, 2), "10000\nend");
+	assert_string_equal(read_lines(r.spool_id, 20000, 2), "");
+	assert_null(spooled_read(cf.sb, &key_b, r.spool_id, 0, 1, on_lines, NULL));
+	assert_null(spooled_read(cf.sb, &key_a, "out_../../x", 0, 1, on_lines,
+	    NULL));
+	unlink(r.spool);
+	assert_null(read_lines(r.spool_id, 0, 1));
+	cf_done(&r);
+}
+
 void
 output_add_cases(void)
 {
@@ -183,5 +228,6 @@ output_add_cases(void)
 	CASE(random_bytes_become_text);
 	CASE(others_run_during_a_flood);
 	CASE(secrets_of_ours_are_masked);
+	CASE(what_was_left_out_can_be_read);
 #undef CASE
 }

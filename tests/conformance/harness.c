@@ -161,6 +161,7 @@ on_done(void *arg, const struct sandbox_result *res)
 	r->cwd = mem_str(res->cwd);
 	r->process = mem_str(res->process_id);
 	r->spool = mem_str(res->spool_path);
+	r->spool_id = mem_str(res->spool_id);
 	r->started = res->started;
 	r->pty = res->pty;
 	r->lost = res->lost;
@@ -242,6 +243,7 @@ cf_done(struct ran *r)
 	mem_free(r->cwd);
 	mem_free(r->process);
 	mem_free(r->spool);
+	mem_free(r->spool_id);
 	buf_done(&r->raw[0]);
 	buf_done(&r->raw[1]);
 	memset(r, 0, sizeof(*r));

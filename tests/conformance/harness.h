@@ -30,7 +30,7 @@ struct ran {
 	struct op *op;
 	bool done;
 	int code;
-	char *output, *error, *note, *cwd, *process, *spool;
+	char *output, *error, *note, *cwd, *process, *spool, *spool_id;
 	size_t output_len;
 	unsigned long long total;
 	bool started, lost, pty;

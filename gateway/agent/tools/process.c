@@ -14,6 +14,7 @@
 #include "gateway/gate/gate.h"
 #include "gateway/notices.h"
 #include "sandbox/procs.h"
+#include "sandbox/spooled.h"
 
 #define WAIT_MAX_S 180
 #define LOG_LINES 200
@@ -197,6 +198,30 @@ log_of(struct process_call *c)
 	return j ? seen(c, j) : not_found(c->id);
 }
 
+static void
+on_spooled(void *arg, const struct json *lines)
+{
+	struct process_call *c = arg;
+
+	c->waiting = NULL;
+	answer(c, lines ? json_clone(lines) : failure("error",
+	    "that output is not kept any more"));
+}
+
+static void
+start_log(struct process_call *c)
+{
+	if (!spooled_is_id(c->id)) {
+		answer(c, log_of(c));
+		return;
+	}
+	c->waiting = spooled_read(c->env.sandboxes, &c->env.sandbox, c->id,
+	    (long)json_get_int(c->args, "offset", 0) - 1,
+	    (long)json_get_int(c->args, "limit", LOG_LINES), on_spooled, c);
+	if (!c->waiting)
+		answer(c, not_found(c->id));
+}
+
 static struct json *
 kill_it(struct process_call *c)
 {
@@ -339,7 +364,7 @@ act(struct process_call *c, const char *action)
 		j = procs_poll(c->env.sandboxes, &c->env.sandbox, c->id);
 		answer(c, j ? j : not_found(c->id));
 	} else if (strcmp(action, "log") == 0) {
-		answer(c, log_of(c));
+		start_log(c);
 	} else if (strcmp(action, "wait") == 0) {
 		start_wait(c);
 	} else if (strcmp(action, "kill") == 0) {
@@ -398,7 +423,7 @@ const struct tool tool_process = {
 	    "\"action\":{\"type\":\"string\",\"enum\":[\"list\",\"poll\","
 	    "\"log\",\"wait\",\"kill\",\"write\",\"submit\",\"close\"]},"
 	    "\"session_id\":{\"type\":\"string\",\"description\":\"The id that "
-	    "terminal gave (proc_...); for all but list.\"},"
+	    "terminal gave (proc_..., or out_... for log); for all but list.\"},"
 	    "\"data\":{\"type\":\"string\",\"description\":\"write, submit: "
 	    "what the process is to read.\"},"
 	    "\"timeout\":{\"type\":\"integer\",\"minimum\":1,\"description\":"

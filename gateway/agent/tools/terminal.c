@@ -416,8 +416,11 @@ on_ran(void *arg, const struct sandbox_result *res)
 		json_set_str(out, "approval", t->approval);
 	if (res->cwd && res->cwd[0])
 		json_set_str(out, "cwd", res->cwd);
-	if (res->spool_path) {
-		json_set_str(out, "full_output_path", res->spool_path);
+	if (res->spool_id) {
+		json_set_str(out, "full_output_id", res->spool_id);
+		json_set_str(out, "full_output_hint", "the middle was left out; "
+		    "the tool process reads all of it: action log, session_id "
+		    "as full_output_id, offset and limit in lines");
 		json_set_int(out, "output_total_chars",
 		    (int64_t)res->output_total);
 	}

@@ -1,0 +1,33 @@
+/*
+ * Whole outputs of commands, of which only the ends were shown, by an id: the
+ * newest few of each sandbox, for that sandbox's sessions only.  Their files
+ * are the gateway's (spool.h): no command sees them.
+ */
+#ifndef GATEHOUSE_SPOOLED_H
+#define GATEHOUSE_SPOOLED_H
+
+#include <stdbool.h>
+
+#include "base/json.h"
+#include "base/op.h"
+#include "sandbox/sandbox.h"
+
+#define SPOOLED_MAX 16		/* of a sandbox */
+
+struct cell;
+
+/* The id ("out_..."), as long as the cell remembers it. */
+const char *spooled_add(struct cell *cell, const char *path);
+void spooled_forget(struct cell *cell);
+
+bool spooled_is_id(const char *id);
+/* {output, total_lines, showing, ...}, borrowed; NULL: the file is gone. */
+typedef void spooled_cb(void *arg, const struct json *lines);
+/*
+ * limit lines from line offset on, counted from 0; offset < 0: the last.  Read
+ * on a thread; the op contract holds.  NULL: there is no such id here.
+ */
+struct op *spooled_read(struct sandboxes *sb, const struct sandbox_key *key,
+	const char *id, long offset, long limit, spooled_cb *cb, void *arg);
+
+#endif
