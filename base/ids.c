@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/types.h>
@@ -58,6 +59,18 @@ ids_sha256_hex(const void *data, size_t len, char out[2 * SHA256_LEN + 1])
 
 	ids_sha256(data, len, sum);
 	to_hex(sum, (size_t)2 * SHA256_LEN, out);
+}
+
+void
+ids_hmac_hex(const void *key, size_t key_len, const void *data, size_t len,
+	char out[2 * SHA256_LEN + 1])
+{
+	unsigned char mac[SHA256_LEN];
+	unsigned n = 0;
+
+	REQUIRE(key_len <= 1024 && HMAC(EVP_sha256(), key, (int)key_len, data, len,
+	    mac, &n) && n == sizeof(mac));
+	to_hex(mac, sizeof(mac) * 2, out);
 }
 
 bool

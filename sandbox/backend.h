@@ -32,6 +32,7 @@ enum backend_flags {
 	/* props.workspace is box_spec.workspace of this host and nothing else:
 	 * what is written there is there for commands. */
 	BACKEND_WORKSPACE = 32,
+	BACKEND_RPC = 64,	/* spawn_req.rpc */
 	BACKEND_HOST_FILES = 256,	/* a path means the same to commands and to us */
 };
 
@@ -98,6 +99,7 @@ struct spawn_req {
 	size_t input_len;
 	bool feed;		/* stdin stays open for write(); no input then */
 	bool pty;		/* 0, 1, 2: a terminal (base/pty.h); BACKEND_PTY */
+	int rpc;		/* becomes SHELL_FD_RPC; stays the caller's; 0: none */
 	bool split;		/* stderr apart */
 	bool keep_children;	/* background: children outlive the shell */
 	uint32_t seconds;	/* a far side ends it then by itself; 0: never */

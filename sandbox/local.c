@@ -282,7 +282,7 @@ local_close(struct box *box, box_close_cb *cb, void *arg)
 const struct backend backend_local = {
 	.name = "local",
 	.flags = BACKEND_TREE_KILL | BACKEND_STDIN | BACKEND_PTY |
-	    BACKEND_HOST_FILES,
+	    BACKEND_RPC | BACKEND_HOST_FILES,
 	.start = local_start,
 	.stop = local_stop,
 	.probe = local_probe,

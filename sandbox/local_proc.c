@@ -216,15 +216,16 @@ local_spawn(struct box *box, const struct spawn_req *req, struct err *err)
 	struct backend_inst *inst = box->inst;
 	const char *bash[] = { SHELL_ARGV };
 	static const char *const plain[] = { "/bin/sh", "/dev/fd/4", NULL };
-	int fds[5], ends[4] = { -1, -1, -1, -1 };
+	int fds[6], ends[4] = { -1, -1, -1, -1 };
 	struct child_spec spec = {
 		.argv = inst->bash ? bash : plain, .env = req->env, .cwd = "/",
-		.fds = fds, .nfds = 5, .user = inst->as,
+		.fds = fds, .nfds = req->rpc ? 6 : 5, .user = inst->as,
 		.keep_children = req->keep_children, .terminal = req->pty,
 	};
 	struct proc *proc = mem_alloc(sizeof(*proc));
 
 	bash[0] = SHELL_PATH;	/* the keeper execs by path */
+	fds[SHELL_FD_RPC] = req->rpc;	/* not ours to close */
 	if (make_fds(req, fds, ends) < 0)
 		err_set_errno(err, errno, "pipes for a command could not be made");
 	else

@@ -443,7 +443,9 @@ native_start(const struct backend_env *env, struct err *err)
 
 const struct backend backend_native = {
 	.name = "native",
-	.flags = BACKEND_TREE_KILL | BACKEND_STDIN | BACKEND_PTY | BACKEND_WORKSPACE,
+	.flags = BACKEND_TREE_KILL | BACKEND_STDIN | BACKEND_PTY |
+	    BACKEND_RPC |
+	    BACKEND_WORKSPACE,
 	.start = native_start,
 	.stop = native_stop,
 	.probe = native_probe,

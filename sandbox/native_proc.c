@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "sandbox/feed.h"
 #include "sandbox/native_priv.h"
+#include "sandbox/sealed.h"
 #include "sandbox/proxy.h"
 
 #define READ_CHUNK 65536
@@ -363,66 +364,35 @@ native_proc_forget(struct proc *proc)
 	proc->events = &ignore;
 }
 
-/* A sealed memfd with the bytes; readonly: a second, read-only description. */
-static int
-sealed(const void *data, size_t len, bool readonly, struct err *err)
-{
-	int fd = memfd_create("gatehouse", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	const char *p = data;
-	size_t left = len;
-
-	while (fd >= 0 && left) {
-		ssize_t n = write(fd, p, left);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0) {
-			close(fd);
-			fd = -1;
-			break;
-		}
-		p += n;
-		left -= (size_t)n;
-	}
-	if (fd < 0 || lseek(fd, 0, SEEK_SET) < 0 || fcntl(fd, F_ADD_SEALS,
-	    F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) < 0) {
-		err_set_errno(err, errno, "the text of a command could not be handed over");
-		if (fd >= 0)
-			close(fd);
-		return -1;
-	}
-	if (!readonly)
-		return fd;
-	CLEANUP_FREE char *path = mem_printf("/proc/self/fd/%d", fd);
-	int again = open(path, O_RDONLY | O_CLOEXEC);
-	if (again < 0)
-		err_set_errno(err, errno, "the input of a command");
-	close(fd);
-	return again;
-}
-
 static int
 send_run(struct box *box, uint32_t id, const struct spawn_req *req,
 	struct err *err)
 {
 	struct wire_out out;
-	int fds[2];
+	int fds[3];
 	size_t nfds = 1;
 	bool input = req->input != NULL;
 
-	fds[0] = sealed(req->script, req->script_len, false, err);
+	fds[0] = sealed_fd(req->script, req->script_len, false, err);
 	if (fds[0] < 0)
 		return -1;
 	if (input) {
-		fds[nfds] = sealed(req->input, req->input_len, true, err);
+		fds[nfds] = sealed_fd(req->input, req->input_len, true, err);
 		if (fds[nfds++] < 0) {
 			close(fds[0]);
 			return -1;
 		}
 	}
+	if (req->rpc && (fds[nfds++] = fcntl(req->rpc, F_DUPFD_CLOEXEC, 3)) < 0) {
+		while (--nfds > 0)
+			close(fds[nfds - 1]);
+		return err_set_errno(err, errno, "the socket of a command");
+	}
 	wire_out_init(&out, BOX_RUN);
 	wire_put_u32(&out, id);
 	wire_put_u32(&out, (req->keep_children ? BOX_RUN_KEEP : 0u) |
 		(req->split ? BOX_RUN_SPLIT : 0u) | (input ? BOX_RUN_STDIN : 0u) |
+		(req->rpc ? BOX_RUN_RPC : 0u) |
 		(req->pty ? BOX_RUN_PTY : req->feed ? BOX_RUN_FEED : 0u));
 	wire_put_strv(&out, req->env);
 	if (chan_send(box->chan, &out, fds, nfds, true) < 0)

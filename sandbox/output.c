@@ -37,7 +37,7 @@ output_new(const struct output_opts *opts)
 	REQUIRE(opts->max > 0);
 	o->opts = *opts;
 	o->spool_dir = mem_str(opts->spool_dir);
-	o->head_max = opts->max * 2 / 5;
+	o->head_max = opts->head_only ? opts->max : opts->max * 2 / 5;
 	o->tail_max = opts->max - o->head_max;
 	clean_init(&o->clean[0]);
 	clean_init(&o->clean[1]);

@@ -17,6 +17,7 @@ struct output;
 
 struct output_opts {
 	size_t max;		/* bytes of text kept */
+	bool head_only;		/* the first ones, none of the last */
 	size_t spool_max;	/* bytes of a spool file; 0: none */
 	const char *spool_dir;	/* NULL: none */
 	struct loop *loop;	/* for the spool's name */

@@ -298,6 +298,12 @@ sandbox_props(struct sandboxes *sb, enum sandbox_owner owner)
 	return slot_props(sandboxes_slot(sb, owner));
 }
 
+bool
+sandbox_can_rpc(struct sandboxes *sb, enum sandbox_owner owner)
+{
+	return sandboxes_slot(sb, owner)->backend->flags & BACKEND_RPC;
+}
+
 const char *
 sandbox_cwd(struct sandboxes *sb, const struct sandbox_key *key)
 {

@@ -104,6 +104,8 @@ void sandboxes_free(struct sandboxes **sb);	/* kills what is left */
 /* Proves the backends by trying them (rules 5.2); the first run waits for it. */
 struct op *sandboxes_probe(struct sandboxes *sb, sandboxes_done_cb *done, void *arg);
 struct sandbox_props sandbox_props(struct sandboxes *sb, enum sandbox_owner owner);
+/* Commands can inherit a socket there. */
+bool sandbox_can_rpc(struct sandboxes *sb, enum sandbox_owner owner);
 /* Where the next command would start; borrowed until it has run. */
 const char *sandbox_cwd(struct sandboxes *sb, const struct sandbox_key *key);
 /*
@@ -135,6 +137,11 @@ struct sandbox_cmd {
 	 * commands beside it do.
 	 */
 	bool apart;
+	/*
+	 * A socket that the command inherits as SHELL_FD_RPC (rules 5.11), where
+	 * sandbox_can_rpc(); stays the caller's. 0: none.
+	 */
+	int rpc;
 	/* Instead of command and input; then apart, from "/". See file_act.h. */
 	const struct file_act *act;
 };

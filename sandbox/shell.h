@@ -16,4 +16,7 @@
 	"bash", "--noprofile", "--norc", "-c", SHELL_READER, "bash", (void *)0
 enum { SHELL_FD_GIVEBACK = 3, SHELL_FD_SCRIPT = 4 };
 
+/* Only where a tool's script talks to us (sandbox_cmd.rpc): a socket. */
+enum { SHELL_FD_RPC = 5 };
+
 #endif

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -76,6 +77,8 @@ task_free(struct task *task)
 	mem_free(task->input);
 	mem_free(task->changed);
 	scene_free(&task->scene);
+	if (task->rpc > 0)
+		close(task->rpc);
 	if (task->has_act)
 		file_act_done(&task->act);
 	for (char **w = task->watch; w && *w; w++)

@@ -23,6 +23,7 @@ struct task {
 	msec_t timeout_ms;
 	void *input;
 	size_t input_len;
+	int rpc;		/* a copy of our own; 0: none */
 	uint32_t isolation;	/* when it was permitted */
 	bool background, notify, pty, split, apart;
 	char **watch;		/* NULL or patterns, NULL-terminated */

@@ -1,4 +1,5 @@
 /* The way of a command up to its shell: see task.c. */
+#include <fcntl.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -71,7 +72,7 @@ task_spawn(struct task *task)
 		.env = (const char *const *)env,
 		.input = task->input, .input_len = task->input_len,
 		.split = task->split, .keep_children = task->background,
-		.pty = task->pty,
+		.pty = task->pty, .rpc = task->rpc,
 		.feed = task->background && !task->input &&
 		    cell->slot->backend->write,
 		.seconds = task->background ? 0 :
@@ -190,6 +191,9 @@ check(struct cell *cell, const struct task *cmd, const char *workdir,
 		return err_set(err, ERR_LIMIT,
 		    "%d commands wait or run in this sandbox already",
 		    CELL_RUNS_MAX);
+	if (cmd->rpc < 0 || (cmd->rpc && !(cell->slot->backend->flags & BACKEND_RPC)))
+		return err_set(err, ERR_INVALID,
+		    "a command cannot inherit a socket in this sandbox");
 	if (cmd->background && cell_running(cell) >= CELL_PROCESSES_MAX)
 		return err_set(err, ERR_LIMIT, "%d background processes run in "
 		    "this sandbox already; end one first", CELL_PROCESSES_MAX);
@@ -266,6 +270,8 @@ task_new(struct cell *cell, const struct sandbox_cmd *cmd)
 	    cell->slot->backend->flags & BACKEND_PTY;
 	task->watch = copy_strings(cmd->watch);
 	task->split = cmd->split;
+	if (cmd->rpc > 0)	/* it may wait for long: a descriptor of its own */
+		task->rpc = fcntl(cmd->rpc, F_DUPFD_CLOEXEC, 3);
 	buf_init(&task->note, NOTE_MAX);
 	return task;
 }

@@ -641,6 +641,13 @@ sandboxes_prune(struct sandboxes *sb, msec_t before, sandboxes_prune_cb *cb,
 	return NULL;	/* no scenario asks for it */
 }
 
+bool
+sandbox_can_rpc(struct sandboxes *sb, enum sandbox_owner owner)
+{
+	(void)sb, (void)owner;
+	return false;
+}
+
 struct offload *
 sandboxes_offload(struct sandboxes *sb)
 {

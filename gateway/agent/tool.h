@@ -28,6 +28,13 @@ enum tool_phase {
 	TOOL_RUNNING,		/* it may have had effects */
 };
 
+/* code_execution.*; 0: 300 s, 50 calls. */
+struct code_opts {
+	msec_t timeout_ms;
+	unsigned max_calls;
+	bool files;	/* scripts talk by files even where a socket is possible */
+};
+
 /* What a run lends its tools; valid while the call is under way. */
 struct tool_env {
 	struct loop *loop;
@@ -43,6 +50,7 @@ struct tool_env {
 	enum tool_phase *phase;		/* written by the tool, read by the run */
 	struct seen *seen;		/* of the session: files it has read */
 	bool nested;			/* a script's call: its row is the script's */
+	struct code_opts code;		/* limits of execute_code */
 };
 
 /* result: JSON text, borrowed. bad_input: the model must correct its call. */

@@ -41,17 +41,18 @@ fail(enum box_step step)
 	_exit(1);
 }
 
-/* Puts what came with the request at 0 to 4 and closes the rest. */
+/* Puts what came with the request at 0 to 5 and closes the rest. */
 static bool
 place_fds(const int *fds, size_t nfds, uint32_t flags)
 {
-	/* Give-back, out[, err][, feed], script[, stdin]: see job.c. */
+	/* Give-back, out[, err][, feed], script[, stdin][, rpc]: see job.c. */
 	bool split = flags & BOX_RUN_SPLIT, feed = flags & BOX_RUN_FEED;
 	bool input = flags & BOX_RUN_STDIN, pty = flags & BOX_RUN_PTY;
+	bool rpc = flags & BOX_RUN_RPC;
 	size_t script = 2u + split + feed;
 	int up[JOB_FDS_MAX];
 
-	if (nfds != script + 1 + input)
+	if (nfds != script + 1 + input + rpc || nfds > JOB_FDS_MAX)
 		return false;
 	for (size_t i = 0; i < nfds; i++)
 		if ((up[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 40)) < 0)
@@ -59,9 +60,10 @@ place_fds(const int *fds, size_t nfds, uint32_t flags)
 	if (dup2(up[1], 1) < 0 || dup2(up[split ? 2 : 1], 2) < 0 ||
 	    dup2(up[0], 3) < 0 || dup2(up[script], 4) < 0 ||
 	    (input && dup2(up[script + 1], 0) < 0) ||
+	    (rpc && dup2(up[nfds - 1], SHELL_FD_RPC) < 0) ||
 	    (feed && dup2(up[script - 1], 0) < 0) || (pty && dup2(up[1], 0) < 0))
 		return false;
-	return sys_close_range(5, ~0u) == 0;
+	return sys_close_range(rpc ? SHELL_FD_RPC + 1 : SHELL_FD_RPC, ~0u) == 0;
 }
 
 static void __attribute__((noreturn))

@@ -28,7 +28,7 @@ enum box_frame {
 	BOX_FAILED,		/* u32 enum box_step, u32 errno, str detail */
 	BOX_STARTED,		/* u32 run, u32 pid inside | pidfd, status, giveback, out[, err][, feed] */
 	BOX_NOT_STARTED,	/* u32 run, u32 enum box_step, u32 errno */
-	BOX_RUN = 96,		/* u32 run, u32 flags, strv env | script[, stdin] */
+	BOX_RUN = 96,		/* u32 run, u32 flags, strv env | script[, stdin][, rpc] */
 	BOX_KILL,		/* u32 run */
 };
 
@@ -37,6 +37,7 @@ enum box_run_flags {
 	BOX_RUN_SPLIT = 2,
 	BOX_RUN_STDIN = 4,	/* its input is the second descriptor */
 	BOX_RUN_FEED = 8,	/* its input is a pipe that is written to */
+	BOX_RUN_RPC = 32,	/* the last descriptor is a socket for it */
 	BOX_RUN_PTY = 16,	/* 0, 1 and 2 are a terminal, whose other side is
 				 * sent in the place of out; no other flag but KEEP */
 };

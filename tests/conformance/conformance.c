@@ -68,6 +68,7 @@ main(int argc, char **argv)
 	env_add();
 	output_add_cases();
 	files_add_cases();
+	code_add_cases();
 	input_add();
 	if (strcmp(backend, "ssh") == 0)
 		ssh_add();

@@ -54,7 +54,7 @@ on_answer(void *arg)
 	tw.answer = NULL;
 	mem_free(gate_decide(tw.gate, &(struct gate_reply){
 		.session_key = session, .id = tw.request, .who = &origin,
-		.answer = tw.says_no ? GATE_ANSWER_NO : GATE_ANSWER_ONCE,
+		.answer = tw.says_no && tw.prompts > tw.yes_first ? GATE_ANSWER_NO : GATE_ANSWER_ONCE,
 		.reason = "" }));
 }
 

@@ -14,6 +14,7 @@ struct tw {
 	enum tool_phase phase;
 	unsigned prompts;	/* how often a person was asked */
 	bool says_no;
+	unsigned yes_first;	/* but yes so often before */
 	char prompt[8192];	/* the last */
 	struct timer *answer;
 	char request[16];
@@ -39,5 +40,6 @@ const char *tw_shell(const char *command);
 const char *tw_path(const char *name);
 
 void files_add_cases(void);
+void code_add_cases(void);
 
 #endif

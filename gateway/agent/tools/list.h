@@ -1,5 +1,6 @@
 /* Every tool that is built in: one line each, the only list. */
 TOOL(terminal)
+TOOL(execute_code)
 TOOL(patch)
 TOOL(process)
 TOOL(read_file)

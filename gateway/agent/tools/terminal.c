@@ -285,7 +285,8 @@ on_judged(void *arg, enum gate_outcome outcome, struct permit *permit,
 	t->permit = permit;
 	mem_free(t->approval);
 	t->approval = reason[0] ? mem_str(reason) : NULL;
-	if (*t->env.phase != TOOL_WAITING) {	/* its row stands already */
+	/* its row stands already, or is the script's */
+	if (t->env.nested || *t->env.phase != TOOL_WAITING) {
 		terminal_run(t);
 		return;
 	}

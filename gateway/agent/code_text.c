@@ -1,0 +1,237 @@
+#include "gateway/agent/code_text.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+#define EXPECT(program) \
+	"command -v " program " >/dev/null 2>&1 || { " \
+	"echo '" program " is not in this sandbox' >&2; exit 127; }\n"
+
+static const char python_command[] = EXPECT("python3")
+	"PYTHONDONTWRITEBYTECODE=1 PYTHONIOENCODING=utf-8 PYTHONUTF8=1 "
+	"PYTHONUNBUFFERED=1\n"
+	"export PYTHONDONTWRITEBYTECODE PYTHONIOENCODING PYTHONUTF8 "
+	"PYTHONUNBUFFERED\n"
+	"exec python3 -c 'import sys; b = sys.stdin.buffer; "
+	"exec(compile(b.read(int(b.readline())), \"hermes_tools.py\", \"exec\"))'\n";
+
+static const char node_command[] = EXPECT("node")
+	"exec node -e 'const b = require(\"fs\").readFileSync(0), "
+	"i = b.indexOf(10), n = Number(b.subarray(0, i)); "
+	"eval(b.subarray(i + 1, i + 1 + n).toString()); "
+	"boot(b.subarray(i + 1 + n))'\n";
+
+static const char python_text[] =
+"import sys\n"
+"def _boot(b):\n"
+"    path = sys.path[:]\n"
+"    sys.path[:] = [p for p in path if p]    # no module of the workspace\n"
+"    import json, os, types, linecache, threading\n"
+"    sys.path[:] = path\n"
+"    cfg = json.loads(b.readline())\n"
+"    code = b.read().decode('utf-8', 'replace')\n"
+"    null = os.open(os.devnull, os.O_RDONLY)\n"
+"    os.dup2(null, 0)\n"
+"    os.close(null)\n"
+"    sys.stdin = open(0, closefd=False)\n"
+"    token = bytes.fromhex(cfg['token'])\n"
+"    lock, pid = threading.Lock(), os.getpid()\n"
+"    link = {'seq': 0, 'in': None, 'out': None, 'rest': b''}\n"
+"    if 'fd' in cfg:\n"
+"        os.set_inheritable(cfg['fd'], False)\n"
+"        link['in'] = link['out'] = cfg['fd']\n"
+"    def connect():\n"
+"        import time\n"
+"        until = time.monotonic() + 15\n"
+"        while not os.path.exists(cfg['dir'] + '/req'):\n"
+"            if time.monotonic() > until:\n"
+"                raise RuntimeError('hermes_tools: the tools do not answer')\n"
+"            time.sleep(0.005)\n"
+"        link['in'] = os.open(cfg['dir'] + '/res', os.O_RDWR)\n"
+"        link['out'] = os.open(cfg['dir'] + '/req', os.O_WRONLY)\n"
+"    def readline():\n"
+"        parts = [link['rest']]\n"
+"        while b'\\n' not in parts[-1]:\n"
+"            data = os.read(link['in'], 65536)\n"
+"            if not data:\n"
+"                raise RuntimeError('hermes_tools: the tools are gone')\n"
+"            parts.append(data)\n"
+"        line, _, link['rest'] = b''.join(parts).partition(b'\\n')\n"
+"        return line\n"
+"    def call(tool, args):\n"
+"        import hmac\n"
+"        if os.getpid() != pid:\n"
+"            raise RuntimeError('hermes_tools: only in the process of the script')\n"
+"        with lock:\n"
+"            link['seq'] += 1\n"
+"            body = json.dumps({'seq': link['seq'], 'tool': tool,\n"
+"                'args': {k: v for k, v in args.items() if v is not None}}).encode()\n"
+"            mac = hmac.new(token, b'q' + body, 'sha256').hexdigest().encode()\n"
+"            data = memoryview(mac + b' ' + body + b'\\n')\n"
+"            while data:\n"
+"                data = data[os.write(link['out'], data):]\n"
+"            while True:\n"
+"                mac, _, body = readline().partition(b' ')\n"
+"                good = hmac.new(token, b'r' + body, 'sha256').hexdigest().encode()\n"
+"                if not hmac.compare_digest(mac, good):\n"
+"                    continue    # somebody else's\n"
+"                answer = json.loads(body)\n"
+"                if answer['seq'] == link['seq']:\n"
+"                    return answer['result']\n"
+"    if 'dir' in cfg:\n"
+"        connect()\n"
+"    m = types.ModuleType('hermes_tools', 'The tools of the assistant.')\n"
+"    def terminal(command, timeout=None, workdir=None, **_):\n"
+"        'Run a shell command: {output, exit_code, error}.'\n"
+"        return call('terminal', dict(command=command, timeout=timeout, workdir=workdir))\n"
+"    def read_file(path, offset=None, limit=None):\n"
+"        'Read a text file: {content, total_lines, ...}.'\n"
+"        return call('read_file', dict(path=path, offset=offset, limit=limit))\n"
+"    def write_file(path, content, **_):\n"
+"        'Write a whole text file.'\n"
+"        return call('write_file', dict(path=path, content=content))\n"
+"    def search_files(pattern, target=None, path=None, file_glob=None, limit=None,\n"
+"            offset=None, output_mode=None, context=None):\n"
+"        'Search in files, or for files.'\n"
+"        return call('search_files', dict(pattern=pattern, target=target, path=path,\n"
+"            file_glob=file_glob, limit=limit, offset=offset, output_mode=output_mode,\n"
+"            context=context))\n"
+"    def patch(path=None, old_string=None, new_string=None, replace_all=None,\n"
+"            mode=None, patch=None, **_):\n"
+"        'Change text files.'\n"
+"        return call('patch', dict(path=path, old_string=old_string,\n"
+"            new_string=new_string, replace_all=replace_all, mode=mode, patch=patch))\n"
+"    def json_parse(text):\n"
+"        'JSON out of text that may have other words around it.'\n"
+"        try:\n"
+"            return json.loads(text, strict=False)\n"
+"        except ValueError as first:\n"
+"            for i, c in enumerate(text):\n"
+"                if c in '{[':\n"
+"                    try:\n"
+"                        return json.JSONDecoder(strict=False).raw_decode(text[i:])[0]\n"
+"                    except ValueError:\n"
+"                        pass\n"
+"            raise first\n"
+"    def shell_quote(s):\n"
+"        'One word for a shell.'\n"
+"        import shlex\n"
+"        return shlex.quote(str(s))\n"
+"    def retry(fn, attempts=3, delay=1):\n"
+"        'Calls fn until it raises nothing.'\n"
+"        import time\n"
+"        for i in range(attempts):\n"
+"            try:\n"
+"                return fn()\n"
+"            except Exception:\n"
+"                if i + 1 >= attempts:\n"
+"                    raise\n"
+"                time.sleep(delay)\n"
+"    for f in (terminal, read_file, write_file, search_files, patch, json_parse,\n"
+"            shell_quote, retry):\n"
+"        setattr(m, f.__name__, f)\n"
+"    sys.modules['hermes_tools'] = m\n"
+"    sys.argv = ['script.py']\n"
+"    linecache.cache['script.py'] = (len(code), None, code.splitlines(True), 'script.py')\n"
+"    main = types.ModuleType('__main__')\n"
+"    main.__dict__['__file__'] = 'script.py'\n"
+"    sys.modules['__main__'] = main\n"
+"    try:\n"
+"        exec(compile(code, 'script.py', 'exec'), main.__dict__)\n"
+"    except SystemExit:\n"
+"        raise\n"
+"    except BaseException:\n"
+"        import traceback\n"
+"        kind, value, tb = sys.exc_info()\n"
+"        traceback.print_exception(kind, value, tb.tb_next)\n"
+"        sys.exit(1)\n"
+"_boot(b)\n";
+
+static const char node_text[] =
+"var boot = function (b) {\n"
+"  const fs = require('fs'), crypto = require('crypto'), Module = require('module');\n"
+"  const i = b.indexOf(10), cfg = JSON.parse(b.subarray(0, i).toString());\n"
+"  const code = b.subarray(i + 1).toString(), token = Buffer.from(cfg.token, 'hex');\n"
+"  const link = { seq: 0, in: cfg.fd, out: cfg.fd, rest: Buffer.alloc(0) };\n"
+"  const mac = (way, body) => crypto.createHmac('sha256', token).update(way)\n"
+"    .update(body).digest('hex');\n"
+"  const connect = () => {\n"
+"    const until = Date.now() + 15000;\n"
+"    while (!fs.existsSync(cfg.dir + '/req')) {\n"
+"      if (Date.now() > until) throw new Error('hermes_tools: the tools do not answer');\n"
+"      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);\n"
+"    }\n"
+"    link.in = fs.openSync(cfg.dir + '/res', fs.constants.O_RDWR);\n"
+"    link.out = fs.openSync(cfg.dir + '/req', fs.constants.O_WRONLY);\n"
+"  };\n"
+"  const readline = () => {\n"
+"    const buf = Buffer.alloc(65536);\n"
+"    let at;\n"
+"    while ((at = link.rest.indexOf(10)) < 0) {\n"
+"      const n = fs.readSync(link.in, buf, 0, buf.length, null);\n"
+"      if (n === 0) throw new Error('hermes_tools: the tools are gone');\n"
+"      link.rest = Buffer.concat([link.rest, buf.subarray(0, n)]);\n"
+"    }\n"
+"    const line = link.rest.subarray(0, at).toString();\n"
+"    link.rest = link.rest.subarray(at + 1);\n"
+"    return line;\n"
+"  };\n"
+"  const call = (tool, args) => {\n"
+"    const body = JSON.stringify({ seq: ++link.seq, tool, args });\n"
+"    let data = Buffer.from(mac('q', body) + ' ' + body + '\\n');\n"
+"    while (data.length) data = data.subarray(fs.writeSync(link.out, data));\n"
+"    for (;;) {\n"
+"      const line = readline(), text = line.slice(65);\n"
+"      if (line.slice(0, 64) !== mac('r', text)) continue;\n"
+"      const answer = JSON.parse(text);\n"
+"      if (answer.seq === link.seq) return answer.result;\n"
+"    }\n"
+"  };\n"
+"  if (cfg.dir) connect();\n"
+"  const tools = {\n"
+"    terminal: (command, o) => call('terminal', { command, ...o }),\n"
+"    read_file: (path, offset, limit) => call('read_file', { path, offset, limit }),\n"
+"    write_file: (path, content) => call('write_file', { path, content }),\n"
+"    search_files: (pattern, o) => call('search_files', { pattern, ...o }),\n"
+"    patch: (o) => call('patch', o),\n"
+"    json_parse: (text) => JSON.parse(text),\n"
+"    shell_quote: (s) => \"'\" + String(s).replaceAll(\"'\", \"'\\\\''\") + \"'\",\n"
+"  };\n"
+"  const load = Module._load;\n"
+"  Module._load = function (name, ...rest) {\n"
+"    return name === 'hermes_tools' ? tools : load.call(this, name, ...rest);\n"
+"  };\n"
+"  const m = new Module('script.js');\n"
+"  m.filename = process.cwd() + '/script.js';\n"
+"  m.paths = Module._nodeModulePaths(process.cwd());\n"
+"  m._compile(code, m.filename);\n"
+"};\n";
+
+const char *
+code_command(enum code_language language)
+{
+	return language == CODE_PYTHON ? python_command :
+	    language == CODE_NODE ? node_command : NULL;
+}
+
+const char *
+code_program(enum code_language language)
+{
+	return language == CODE_PYTHON ? "python3" :
+	    language == CODE_NODE ? "node" : "sh";
+}
+
+void
+code_input(struct buf *out, enum code_language language,
+    const struct json *settings, const char *script)
+{
+	const char *text = language == CODE_NODE ? node_text : python_text;
+	CLEANUP_FREE char *json = json_text(settings);
+
+	buf_printf(out, "%zu\n", strlen(text));
+	buf_add_str(out, text);
+	buf_add_str(out, json);
+	buf_add_char(out, '\n');
+	buf_add_str(out, script);
+}

@@ -1,0 +1,346 @@
+/* Scripts that call tools: by the socket where the backend has one, and by files. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "tests/conformance/tools.h"
+
+static const bool by_files = true;	/* the state of a case: its address */
+
+static void
+start(void **state)
+{
+	tw_start();
+	tw.env.code.files = *state == &by_files;
+	tw.env.code.timeout_ms = 15000;
+}
+
+static void
+run(const char *code)
+{
+	tw_call("execute_code", tw_args("code", code, NULL));
+}
+
+static void
+expect(const char *status, const char *output)
+{
+	if (strcmp(tw_str("status"), status) != 0 ||
+	    (output && strcmp(tw_str("output"), output) != 0))
+		fprintf(stderr, "# %s: %s\n# %s\n", tw_str("status"),
+		    tw_str("output"), tw_str("error"));
+	assert_string_equal(tw_str("status"), status);
+	if (output)
+		assert_string_equal(tw_str("output"), output);
+}
+
+static void
+a_script_calls_tools(void **state)
+{
+	start(state);
+	run("from hermes_tools import *\n"
+	    "import hermes_tools as h\n"
+	    "w = h.write_file('c1/a.txt', 'one\\ntwo\\n')\n"
+	    "print(w['bytes_written'])\n"
+	    "print(h.terminal('cat c1/a.txt; exit 3'))\n"
+	    "print(h.read_file('c1/a.txt')['content'], end='')\n"
+	    "print(h.patch(path='c1/a.txt', old_string='two', new_string='2')['success'])\n"
+	    "print(h.read_file('c1/a.txt', offset=2)['content'], end='')\n"
+	    "print(h.terminal('true', workdir='/no/such')['exit_code'])\n"
+	    "print(h.json_parse('x {\"a\": [1]} y'), h.shell_quote(\"it's\"))\n");
+	expect("success", NULL);
+	assert_non_null(strstr(tw_str("output"), "8\n{'output': 'one\\ntwo\\n', "
+	    "'exit_code': 3"));
+	assert_non_null(strstr(tw_str("output"), "1|one\n2|two\nTrue\n2|2\n126\n"
+	    "{'a': [1]} 'it'\"'\"'s'\n"));
+	assert_int_equal(json_get_int(tw.result, "tool_calls_made", -1), 6);
+	assert_true(json_get_num(tw.result, "duration_seconds", -1) >= 0);
+	assert_int_equal(tw.phase, TOOL_RUNNING);
+	if (tw.prompts)
+		fprintf(stderr, "# asked: %s\n", tw.prompt);
+	if (cf.props.isolation & SANDBOX_NO_HOST_FILES)
+		assert_int_equal(tw.prompts, 0);
+	tw_stop();
+}
+
+static void
+what_goes_wrong_is_told(void **state)
+{
+	start(state);
+	run("print('before')\nimport sys\nsys.stderr.write('careful\\n')\n"
+	    "def f(x):\n    return 1 / x\nf(0)\n");
+	expect("error", NULL);
+	assert_non_null(strstr(tw_str("output"), "before\n--- stderr ---\n"
+	    "careful\n"));
+	assert_non_null(strstr(tw_str("output"), "File \"script.py\", line 5"));
+	assert_non_null(strstr(tw_str("output"), "return 1 / x"));
+	assert_string_equal(tw_str("error"),
+	    "exit code 1: ZeroDivisionError: division by zero");
+	run("import sys; sys.exit(7)");
+	expect("error", "");
+	assert_string_equal(tw_str("error"), "exit code 7");
+	run("print(input())");
+	assert_non_null(strstr(tw_str("error"), "EOFError"));
+	run("   ");
+	assert_true(tw.bad_input);
+	tw_stop();
+}
+
+static void
+time_is_limited_and_what_was_printed_stays(void **state)
+{
+	const char *mark = cf_mark();
+	CLEANUP_FREE char *code = mem_printf("import subprocess\n"
+	    "print('half', flush=True)\n"
+	    "subprocess.Popen(['setsid', 'sleep', '%s'])\n"
+	    "from hermes_tools import terminal\nterminal('sleep %s')\n", mark, mark);
+
+	start(state);
+	tw.env.code.timeout_ms = 1500;
+	run(code);
+	expect("timeout", NULL);
+	assert_int_equal(strncmp(tw_str("output"), "half\n", 5), 0);
+	assert_non_null(strstr(tw_str("output"), "timed out after 1s"));
+	assert_true(real_none_left(mark));
+	tw_stop();
+}
+
+static void
+a_cancel_ends_script_calls_and_children(void **state)
+{
+	const char *mark = cf_mark();
+	CLEANUP_FREE char *code = mem_printf("import subprocess\n"
+	    "subprocess.Popen(['setsid', 'sleep', '%s'])\n"
+	    "from hermes_tools import terminal\nterminal('sleep %s; true')\n", mark,
+	    mark);
+
+	start(state);
+	struct op *op = tw_begin("execute_code", tw_args("code", code, NULL));
+	for (int i = 0; i < 400 && real_count(mark) < 2; i++)
+		real_turn(&cf.real, 25);
+	assert_true(real_count(mark) >= 2);
+	op_cancel(&op);
+	assert_true(real_none_left(mark));
+	assert_false(tw.done);
+	assert_string_equal(tw_shell("echo alive"), "alive\n");
+	tw_stop();
+}
+
+static void
+output_is_bounded_clean_and_masked(void **state)
+{
+	start(state);
+	run("import sys\n"
+	    "print('\\x1b[31mred\\x1b[0m first')\n"
+	    "for i in range(20000): print('line', i)\n"
+	    "for i in range(5000): sys.stderr.write('oops %d\\n' % i)\n"
+	    "print('t=ghp_' + '0123456789abcdefghijklmnopqrstuvwxyzAB')\n"
+	    "sys.exit(3)\n");
+	expect("error", NULL);
+	const char *out = tw_str("output");
+	size_t len = strlen(out);
+
+	assert_int_equal(strncmp(out, "red first\nline 0\n", 17), 0);
+	assert_non_null(strstr(out, "bytes omitted"));
+	assert_non_null(strstr(out, "line 19999\n"));
+	assert_null(strstr(out, "ghp_0123"));
+	assert_non_null(strstr(out, "oops 0\n"));
+	assert_null(strstr(out, "oops 4999"));
+	assert_true(len > 55000 && len < 61000);
+	tw_stop();
+}
+
+static void
+calls_are_limited(void **state)
+{
+	start(state);
+	tw.env.code.max_calls = 3;
+	run("from hermes_tools import read_file\n"
+	    "r = [read_file('/etc/hostname') for i in range(5)]\n"
+	    "print(r[4]['error'])\n");
+	expect("success", NULL);
+	assert_non_null(strstr(tw_str("output"), "max_tool_calls"));
+	assert_int_equal(json_get_int(tw.result, "tool_calls_made", -1), 3);
+	tw_stop();
+}
+
+/* Its own process knows the token; nothing else shows it. */
+static void
+the_token_is_nowhere_to_be_read(void **state)
+{
+	start(state);
+	run("import hermes_tools, glob, os\n"
+	    "def cell(f, name):\n"
+	    "    return dict(zip(f.__code__.co_freevars,\n"
+	    "        [c.cell_contents for c in f.__closure__]))[name]\n"
+	    "call = cell(hermes_tools.terminal, 'call')\n"
+	    "token = cell(call, 'token').hex()\n"
+	    "hermes_tools.terminal('true')\n"
+	    "found = []\n"
+	    "for p in (glob.glob('/proc/[0-9]*/cmdline') +\n"
+	    "        glob.glob('/proc/[0-9]*/environ') +\n"
+	    "        glob.glob('/tmp/gatehouse*/*')):\n"
+	    "    try:\n"
+	    "        if os.path.isfile(p) and token.encode() in open(p, 'rb').read():\n"
+	    "            found.append(p)\n"
+	    "    except OSError:\n"
+	    "        pass\n"
+	    "print(len(token), found, [v for v in os.environ.values() if token in v])\n"
+	    "import subprocess\n"
+	    "print(subprocess.run(['python3', '-c', 'import hermes_tools'],\n"
+	    "    capture_output=True).returncode)\n"
+	    "print(len(os.listdir('/proc/self/fd')) < 8)\n");
+	expect("success", "64 [] []\n1\nTrue\n");
+	tw_stop();
+}
+
+static void
+forged_and_replayed_frames_get_nothing(void **state)
+{
+	start(state);
+	run("import hermes_tools, os, hmac, json\n"
+	    "def cell(f, name):\n"
+	    "    return dict(zip(f.__code__.co_freevars,\n"
+	    "        [c.cell_contents for c in f.__closure__]))[name]\n"
+	    "call = cell(hermes_tools.terminal, 'call')\n"
+	    "link, token = cell(call, 'link'), cell(call, 'token')\n"
+	    "fd = link['out']\n"
+	    "body = json.dumps({'seq': 1, 'tool': 'terminal',\n"
+	    "    'args': {'command': 'touch forged'}}).encode()\n"
+	    "def mac(key): return hmac.new(key, b'q' + body, 'sha256').hexdigest()\n"
+	    "os.write(fd, mac(b'x' * 32).encode() + b' ' + body + b'\\n')\n"
+	    "os.write(fd, b'{\"tool\":\"terminal\",\"args\":{},\"token\":\"x\"}\\n')\n"
+	    "os.write(fd, b'\\n' * 5)\n"
+	    "print(hermes_tools.terminal('echo one')['output'], end='')\n"
+	    "os.write(fd, mac(token).encode() + b' ' + body + b'\\n')    # seq again\n"
+	    "print(hermes_tools.terminal('ls forged; echo two')['output'])\n"
+	    "print(hermes_tools.__dict__.get('execute_code'), call('process',\n"
+	    "    {'action': 'list'})['error'], call('terminal', {})['error'])\n");
+	expect("success", NULL);
+	assert_int_equal(strncmp(tw_str("output"), "one\nls: ", 8), 0);
+	assert_non_null(strstr(tw_str("output"), "two\n"));
+	assert_non_null(strstr(tw_str("output"), "None a script cannot call "
+	    "'process' terminal: 'command' is missing"));
+	tw_stop();
+}
+
+static void
+a_forked_child_has_no_tools(void **state)
+{
+	start(state);
+	run("import hermes_tools, os, time\n"
+	    "if os.fork() == 0:\n"
+	    "    try:\n"
+	    "        hermes_tools.terminal('true')\n"
+	    "    except RuntimeError as e:\n"
+	    "        print(e, flush=True)\n"
+	    "    os._exit(0)\n"
+	    "os.wait()\n"
+	    "for i in range(30):\n"
+	    "    if os.fork() == 0:\n"
+	    "        time.sleep(1000)\n"
+	    "print('parent')\n");
+	expect("success", "hermes_tools: only in the process of the script\n"
+	    "parent\n");
+	assert_non_null(strstr(tw_str("note"), "left behind"));
+	tw_stop();
+}
+
+/* The script asks once; what it asks of a tool is judged for itself. */
+static void
+each_call_passes_the_gate(void **state)
+{
+	start(state);
+	if (cf.props.isolation & SANDBOX_NO_HOST_FILES) {
+		tw_stop();
+		return;
+	}
+	tw.says_no = true;
+	tw.yes_first = 1;
+	run("from hermes_tools import terminal\n"
+	    "print(terminal('rm -rf ~/x')['status'])\n");
+	expect("success", "blocked\n");
+	assert_int_equal(tw.prompts, 2);
+	assert_non_null(strstr(tw.prompt, "rm -rf ~/x"));
+	run("import os; os.remove('/tmp/no-such-file')");
+	expect("error", "");
+	assert_int_equal(tw.prompts, 3);
+	assert_non_null(strstr(tw.prompt, "Allow this script"));
+	assert_non_null(strstr(tw.prompt, "a Python script:\nimport os"));
+	tw_stop();
+}
+
+static void
+node_calls_tools_too(void **state)
+{
+	start(state);
+	if (strncmp(tw_shell("command -v node || echo none"), "none", 4) == 0) {
+		print_message("# SKIP there is no node here\n");
+		tw_stop();
+		return;
+	}
+	tw_call("execute_code", tw_args("language", "node", "code",
+	    "const h = require('hermes_tools');\n"
+	    "console.log(h.terminal('echo hi').output.trim());\n"
+	    "h.write_file('c9.txt', 'x\\n');\n"
+	    "console.log(h.read_file('c9.txt').content);\n", NULL));
+	expect("success", "hi\n1|x\n\n");
+	tw_stop();
+}
+
+static void
+a_shell_script_runs_the_same_way(void **state)
+{
+	start(state);
+	tw_call("execute_code", tw_args("language", "sh", "code",
+	    "cd /tmp; export GONE=1; echo out; echo err >&2; exit 4", NULL));
+	expect("error", "out\n--- stderr ---\nerr\n");
+	assert_string_equal(tw_str("error"), "exit code 4: err");
+	assert_string_equal(tw_shell("echo \"[$GONE]\""), "[]\n");
+	tw_stop();
+}
+
+/* The mailbox is gone with its script. */
+static void
+no_file_is_left(void **state)
+{
+	static const char count[] = "ls -d /tmp/gatehouse_exec_* 2>/dev/null | wc -l";
+	CLEANUP_FREE char *before = NULL;
+
+	start(state);
+	before = mem_str(tw_shell(count));
+	run("from hermes_tools import terminal; terminal('true')");
+	expect("success", "");
+	assert_string_equal(tw_shell(count), before);
+	tw_stop();
+}
+
+#define BOTH(name) \
+	cf_case("code socket " #name, name, NULL); \
+	cf_case("code files " #name, name, (void *)(uintptr_t)&by_files)
+
+void
+code_add_cases(void)
+{
+	BOTH(a_script_calls_tools);
+	BOTH(what_goes_wrong_is_told);
+	BOTH(calls_are_limited);
+	BOTH(the_token_is_nowhere_to_be_read);
+	BOTH(forged_and_replayed_frames_get_nothing);
+	BOTH(a_forked_child_has_no_tools);
+	BOTH(node_calls_tools_too);
+	cf_case("code no_file_is_left", no_file_is_left,
+	    (void *)(uintptr_t)&by_files);
+	BOTH(time_is_limited_and_what_was_printed_stays);
+	BOTH(a_cancel_ends_script_calls_and_children);
+	cf_case("code output_is_bounded_clean_and_masked",
+	    output_is_bounded_clean_and_masked, NULL);
+	cf_case("code each_call_passes_the_gate", each_call_passes_the_gate, NULL);
+	cf_case("code a_shell_script_runs_the_same_way",
+	    a_shell_script_runs_the_same_way, NULL);
+}
