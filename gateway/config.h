@@ -128,6 +128,10 @@ struct config {
 		char *proxy, *no_proxy, *ca_file;
 	} network;
 	struct {
+		msec_t timeout;
+		int64_t max_tool_calls;
+	} code_execution;
+	struct {
 		int64_t max_bytes;
 	} tool_output;
 	struct {

@@ -54,7 +54,7 @@ static const struct config_known known[] = {
 	{ "plugins.*", NULL, NULL },
 	{ "web.*", NULL, NULL },
 	{ "browser.*", NULL, NULL },
-	{ "code_execution.*", NULL, NULL },
+	{ "code_execution.mode", NULL, NULL },
 	{ "file_read_max_chars", NULL, NULL },
 	{ "always_log_local", NULL, NULL },
 	{ "stt_echo_transcripts", NULL, NULL },

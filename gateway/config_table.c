@@ -368,6 +368,12 @@ const struct config_key config_keys[] = {
 	  "SSL_CERT_FILE", CONFIG_SAFETY, "Certificates to trust instead of the "
 	  "system's." },
 
+	{ "code_execution.timeout", NULL, CONFIG_SECONDS,
+	  AT(code_execution.timeout), "300", 1, 3600, NULL, NULL, 0,
+	  "Time limit of a script of execute_code, the calls it makes included." },
+	{ "code_execution.max_tool_calls", NULL, CONFIG_INT,
+	  AT(code_execution.max_tool_calls), "50", 1, 1000, NULL, NULL, 0,
+	  "Tool calls that one script may make." },
 	{ "tool_output.max_bytes", NULL, CONFIG_INT, AT(tool_output.max_bytes),
 	  "50000", 1000, 1000000, NULL, NULL, 0,
 	  "Bytes of a command's output that the model sees." },

@@ -106,7 +106,7 @@ make_parts(struct gateway *gw)
 		.one_shot = o->one_shot, .hint = o->hint, .profile = o->route.profile,
 		.scope = o->scope, .persona = o->persona, .busy = o->busy,
 		.reset = o->reset,
-		.max_turns = o->max_turns, .max_tokens = o->max_tokens,
+		.code = o->code, .max_turns = o->max_turns, .max_tokens = o->max_tokens,
 		.arg = gw, .instance = gateway_instance,
 		.text = on_text, .activity = on_activity, .answered = on_answered,
 	};

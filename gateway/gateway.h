@@ -57,6 +57,7 @@ struct gateway_opts {
 	const char *hint;		/* agent.environment_hint */
 	const char *persona;
 	unsigned max_turns;
+	struct code_opts code;
 	int64_t max_tokens;
 	msec_t drain_ms;		/* agent.restart_drain_timeout */
 	void *arg;

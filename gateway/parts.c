@@ -268,6 +268,10 @@ parts_gateway_opts(struct parts *p, struct gateway_opts *ret_opts)
 		.scope = scope_parse(cfg->gateway.sandbox_scope),
 		.reset = config_reset_policy(cfg),
 		.persona = cfg->agent.system_prompt,
+		.code = {
+			.timeout_ms = cfg->code_execution.timeout,
+			.max_calls = (unsigned)cfg->code_execution.max_tool_calls,
+		},
 		.max_turns = (unsigned)cfg->agent.max_turns,
 		.max_tokens = cfg->model.max_tokens,
 		.drain_ms = cfg->agent.restart_drain_timeout,

@@ -262,7 +262,7 @@ session_run(struct session *s, const struct run_claim *claim, msec_t hold_ms)
 		.run = { s->key, s->generation },
 		.origin = &s->origin,
 		.sandbox = { env->profile, s->scope, owner },
-		.seen = s->seen,
+		.seen = s->seen, .code = env->code,
 		.notices = env->notices,
 		.depth = s->wake_depth,
 		.stateless = is_stateless(s),

@@ -43,6 +43,7 @@ struct session_env {
 	enum busy_mode busy;
 	struct reset_policy reset;
 	unsigned max_turns;
+	struct code_opts code;
 	int64_t max_tokens;
 	void *arg;
 	struct platform_instance *(*instance)(void *arg, const char *platform,

@@ -215,13 +215,6 @@ code_command(enum code_language language)
 	    language == CODE_NODE ? node_command : NULL;
 }
 
-const char *
-code_program(enum code_language language)
-{
-	return language == CODE_PYTHON ? "python3" :
-	    language == CODE_NODE ? "node" : "sh";
-}
-
 void
 code_input(struct buf *out, enum code_language language,
     const struct json *settings, const char *script)

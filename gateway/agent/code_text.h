@@ -17,7 +17,5 @@ const char *code_command(enum code_language language);
 /* settings: {"fd" or "dir", "token"}. */
 void code_input(struct buf *out, enum code_language language,
 	const struct json *settings, const char *script);
-/* The program it needs, e.g. "python3". */
-const char *code_program(enum code_language language);
 
 #endif

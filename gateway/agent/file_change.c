@@ -34,8 +34,9 @@ change_cancel(struct op *op)
 
 static const struct op_type change_type = { "file change", change_cancel };
 
-void
-file_change_judged(struct buf *out, const struct file_act *act)
+/* "cat > 'path'", "rm -- 'path'", a line each: what the gate judges. */
+static void
+judged_text(struct buf *out, const struct file_act *act)
 {
 	for (size_t i = 0; i < act->nedits; i++) {
 		const struct file_edit *e = &act->edits[i];
@@ -136,7 +137,7 @@ file_change_start(const struct tool_env *env, const struct file_change_req *req,
 	c->arg = arg;
 	file_act_copy(&c->act, req->act);
 	buf_init(&judged, 128 * 1024);
-	file_change_judged(&judged, &c->act);
+	judged_text(&judged, &c->act);
 	c->waiting = errand_start(env, &(struct errand_req){
 		.call_id = req->call_id, .tool = req->tool, .args = req->args,
 		.effects = true, .act = &c->act,

@@ -29,7 +29,4 @@ typedef void file_change_cb(void *arg, const struct file_changed *res);
 struct op *file_change_start(const struct tool_env *env,
 	const struct file_change_req *req, file_change_cb *cb, void *arg);
 
-/* "cat > 'path'", "rm -- 'path'", a line each: what the gate judges. */
-void file_change_judged(struct buf *out, const struct file_act *act);
-
 #endif

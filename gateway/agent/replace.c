@@ -57,8 +57,9 @@ find_exact(struct replace_found *f, const char *text, size_t len,
 	}
 }
 
-char *
-replace_unescape(const char *s, size_t len, size_t *ret_len)
+/* Backslash escapes become what they stand for; caller frees. */
+static char *
+unescape(const char *s, size_t len, size_t *ret_len)
 {
 	static const char from[] = "ntr\\'\"", to[] = "\n\t\r\\'\"";
 	char *out = mem_alloc(len + 1);
@@ -87,7 +88,7 @@ replace_find(struct replace_found *ret, const char *text, size_t len,
 		ret->strategy = (enum replace_strategy)s;
 		if (s == REPLACE_ESCAPES) {
 			size_t n;
-			CLEANUP_FREE char *plain = replace_unescape(old, old_len,
+			CLEANUP_FREE char *plain = unescape(old, old_len,
 			    &n);
 
 			if (n != old_len)
@@ -155,7 +156,7 @@ replace_one(struct buf *out, const char *text, struct replace_match m,
 		return;
 	}
 	if (strategy == REPLACE_ESCAPES) {
-		plain = replace_unescape(new, new_len, &new_len);
+		plain = unescape(new, new_len, &new_len);
 		buf_add(out, plain, new_len);
 		return;
 	}

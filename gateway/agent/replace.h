@@ -66,7 +66,5 @@ void replace_closest(struct buf *out, const char *text, size_t len,
 void replace_find_lines(struct replace_found *ret, const char *text, size_t len,
 	const char *old, size_t old_len);
 void replace_found_add(struct replace_found *f, size_t from, size_t to);
-/* Backslash escapes become what they stand for; caller frees. */
-char *replace_unescape(const char *s, size_t len, size_t *ret_len);
 
 #endif

@@ -25,8 +25,9 @@ struct rpc {
 
 static void on_next(void *arg);
 
-bool
-rpc_offers(const char *tool)
+/* Whether a script may call this tool. */
+static bool
+offered(const char *tool)
 {
 	static const char *const names[] = {
 		"terminal", "read_file", "write_file", "search_files", "patch",
@@ -127,7 +128,7 @@ on_tool(void *arg, const struct tool_result *res)
 static void
 call_tool(struct rpc *r, const struct rpc_call *call)
 {
-	const struct tool *tool = rpc_offers(call->tool) ?
+	const struct tool *tool = offered(call->tool) ?
 	    tool_find(call->tool) : NULL;
 	CLEANUP_FREE char *text = json_text(call->args);
 	CLEANUP_FREE char *id = mem_printf("%s.%llu", r->call_id,

@@ -25,7 +25,5 @@ const unsigned char *rpc_token(const struct rpc *rpc);	/* RPC_TOKEN_LEN bytes */
 /* false: too many bad frames, or too much: no more is listened to. */
 bool rpc_feed(struct rpc *rpc, const char *data, size_t len);
 unsigned rpc_calls(const struct rpc *rpc);	/* that were made */
-/* Whether a script may call this tool. */
-bool rpc_offers(const char *tool);
 
 #endif

@@ -290,6 +290,7 @@ on_thought(void *arg, const struct model_result *res)
 	json_free(&run->calls);
 	run->calls = run_calls_json(res);
 	run->call_at = 0;
+	run->result_bytes = 0;
 	run_append(run, run_entry_assistant(res));
 	buf_clear(&run->partial);
 	if (run->host.stays)

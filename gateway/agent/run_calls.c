@@ -5,12 +5,14 @@
 
 #include "base/mem.h"
 #include "gateway/agent/run_entry.h"
+#include "gateway/agent/spill.h"
 #include "gateway/agent/tool_args.h"
 
 #define BAD_INPUT_MAX 3		/* wrong tool calls in a row */
 #define CALLS_MAX 32		/* tool calls of one message */
 
 static void on_tool_done(void *arg, const struct tool_result *res);
+static void on_spilled(void *arg, const char *result);
 
 static const struct json *
 current_call(const struct run *run)
@@ -128,6 +130,27 @@ on_tool_done(void *arg, const struct tool_result *res)
 
 	run->waiting = NULL;
 	run->bad_inputs = res->bad_input ? run->bad_inputs + 1 : 0;
+	if (spill_wanted(json_get_str(current_call(run), "name", ""),
+	    strlen(res->result), run->result_bytes)) {
+		run->unknown = res->unknown;
+		run->waiting = spill_start(&run->env,
+		    json_get_str(current_call(run), "id", ""), res->result,
+		    on_spilled, run);
+		return;
+	}
+	run->result_bytes += strlen(res->result);
 	run_end_call(run, res->result, res->unknown);
+	run_next_call(run);
+}
+
+/* Too large for the conversation: it is in a file of the sandbox now. */
+static void
+on_spilled(void *arg, const char *result)
+{
+	struct run *run = arg;
+
+	run->waiting = NULL;
+	run->result_bytes += strlen(result);
+	run_end_call(run, result, run->unknown);
 	run_next_call(run);
 }

@@ -28,6 +28,8 @@ struct run {
 	struct json *calls;		/* tool calls of the last answer */
 	size_t call_at;
 	enum tool_phase phase;		/* of the call under way */
+	size_t result_bytes;		/* of the results of these calls */
+	bool unknown;			/* of the result that is put aside */
 	struct retry retry;
 	unsigned turns, empties, lengths, bad_inputs;
 	bool last_turn;			/* no tools any more */

@@ -309,6 +309,81 @@ a_link_that_comes_in_between_is_not_followed(void **state)
 	tw_stop();
 }
 
+static struct json *
+counted(struct json *args, int limit, int offset)
+{
+	return json_set_int(json_set_int(args, "limit", limit), "offset", offset);
+}
+
+static void
+text_is_found_in_files(void **state)
+{
+	const struct json *m;
+
+	(void)state;
+	tw_start();
+	tw_shell("mkdir -p s1/d s1/.git; echo 'int main' > s1/a.c; "
+	    "printf 'x\nint b:7:c\ny\n' > s1/d/b.h; echo int > s1/.git/c; "
+	    "echo int > s1/.h; printf 'int\\0' > s1/bin; "
+	    "echo ghp_0123456789abcdefghijklmnopqrstuvwxyzAB int > s1/k");
+	tw_call("search_files", tw_args("pattern", "^int", "path", "s1", NULL));
+	assert_int_equal(json_get_int(tw.result, "total_count", -1), 2);
+	m = json_at(json_get(tw.result, "matches"), 1);
+	assert_string_equal(json_get_str(m, "path", ""), tw_path("s1/d/b.h"));
+	assert_int_equal(json_get_int(m, "line", 0), 2);
+	assert_string_equal(json_get_str(m, "content", ""), "int b:7:c");
+	tw_call("search_files", tw_args("pattern", "int", "path", "s1",
+	    "file_glob", "*.c", NULL));
+	assert_int_equal(json_get_int(tw.result, "total_count", -1), 1);
+	tw_call("search_files", json_set_int(tw_args("pattern", "b:7", "path",
+	    "s1", NULL), "context", 1));
+	assert_int_equal(json_len(json_get(tw.result, "matches")), 3);
+	tw_call("search_files", tw_args("pattern", "int", "path", "s1",
+	    "output_mode", "files_only", NULL));
+	assert_int_equal(json_len(json_get(tw.result, "files")), 3);
+	tw_call("search_files", tw_args("pattern", "int", "path", "s1/k", NULL));
+	m = json_at(json_get(tw.result, "matches"), 0);
+	assert_non_null(strstr(json_get_str(m, "content", ""), "redacted:"));
+	tw_call("search_files", tw_args("pattern", "(", "path", "s1", NULL));
+	assert_true(tw_str("error")[0] != '\0');
+	tw_call("search_files", tw_args("pattern", "x", "path", "s1/no", NULL));
+	assert_non_null(strstr(tw_str("error"), "no such file"));
+	tw_call("search_files", tw_args("pattern", "nowhere", "path", "s1", NULL));
+	assert_int_equal(json_get_int(tw.result, "total_count", -1), 0);
+	tw_stop();
+}
+
+static void
+files_are_found_by_name(void **state)
+{
+	const struct json *list;
+
+	(void)state;
+	tw_start();
+	tw_shell("mkdir -p s2/d s2/.x; cd s2; touch -d '2020-01-01' old.py; "
+	    "touch -d '2021-01-01' \"d/it's new.py\"; touch .x/no.py b.c");
+	tw_call("search_files", tw_args("pattern", "*.py", "target", "files",
+	    "path", tw_path("s2"), NULL));
+	list = json_get(tw.result, "files");
+	assert_int_equal(json_len(list), 2);
+	assert_string_equal(json_str(json_at(list, 0)), tw_path("s2/d/it's new.py"));
+	tw_call("search_files", counted(tw_args("pattern", "*", "target", "find",
+	    "path", tw_path("s2"), NULL), 2, 0));
+	assert_int_equal(json_len(json_get(tw.result, "files")), 2);
+	assert_true(json_get_bool(tw.result, "truncated", false));
+	assert_non_null(strstr(tw_str("hint"), "offset=2"));
+	tw_call("search_files", counted(tw_args("pattern", "*", "target", "find",
+	    "path", tw_path("s2"), NULL), 2, 2));
+	list = json_get(tw.result, "files");
+	assert_int_equal(json_len(list), 1);
+	assert_string_equal(json_str(json_at(list, 0)), tw_path("s2/old.py"));
+	for (int i = 0; i < 4; i++)
+		tw_call("search_files", tw_args("pattern", "q", "target", "files",
+		    NULL));
+	assert_non_null(strstr(tw_str("error"), "BLOCKED"));
+	tw_stop();
+}
+
 void
 files_add_cases(void)
 {
@@ -335,4 +410,6 @@ files_add_cases(void)
 	    several_files_are_patched_or_none, NULL);
 	cf_case("files a_link_that_comes_in_between_is_not_followed",
 	    a_link_that_comes_in_between_is_not_followed, NULL);
+	cf_case("files text_is_found_in_files", text_is_found_in_files, NULL);
+	cf_case("files files_are_found_by_name", files_are_found_by_name, NULL);
 }
