@@ -28,7 +28,7 @@
 enum launcher_frame {
 	LAUNCHER_SEAL = 1,	/* see seal_parse in native-init/seal.c */
 	LAUNCHER_SPAWN,		/* strv argv, strv env, str cwd, u32 flags | fds: channel, 0, 1.. */
-	LAUNCHER_OPEN,		/* u32 box, str workspace below the sealed root | fds: channel */
+	LAUNCHER_OPEN,		/* u32 box, str workspace below the sealed root, u32 level | fds: channel */
 	LAUNCHER_KILL,		/* u32 box */
 	LAUNCHER_TEND,		/* u32 verb, str workspace as above | fds: channel */
 };

@@ -314,7 +314,8 @@ const struct config_key config_keys[] = {
 	  "root; must not be in use." },
 	{ "native.minimum", NULL, CONFIG_ENUM, AT(native.minimum), "full", 0, 0,
 	  "full|landlock", NULL, CONFIG_SAFETY,
-	  "Least isolation that is accepted." },
+	  "Least isolation that is accepted. landlock: files and network only, for "
+	  "containers that may make no user namespaces; risky commands then ask." },
 	{ "native.network", NULL, CONFIG_ENUM, AT(native.network), "none", 0, 0,
 	  "none|filtered|full", NULL, CONFIG_SAFETY,
 	  "Network of commands: only loopback; what the lists below let through; "

@@ -222,6 +222,8 @@ say_sandbox(struct doctor *d, struct sandboxes *sb, enum sandbox_owner owner,
 	find(d, FINDING_OK, what, "%s%s%s works (image: %s, network: %s)",
 		p.backend, *p.level ? ", level " : "", p.level,
 		*p.image ? p.image : "default", p.network);
+	if (p.caution && *p.caution)
+		find(d, FINDING_WARN, what, "not level full: %s", p.caution);
 	if (p.limits && *p.limits)
 		find(d, FINDING_OK, what, "limits: %s", p.limits);
 	/* A writable directory may be meant; the host itself is too much. */

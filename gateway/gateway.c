@@ -366,6 +366,25 @@ store_json(struct store *store)
 	return j;
 }
 
+/* What commands of each kind of session get. */
+static struct json *
+sandbox_json(struct sandboxes *sb, enum sandbox_owner owner)
+{
+	struct sandbox_props p = sandbox_props(sb, owner);
+	struct json *j = json_object();
+
+	json_set_str(j, "backend", p.backend);
+	json_set_str(j, "level", p.level);
+	json_set_str(j, "network", p.network);
+	json_set_str(j, "limits", p.limits ? p.limits : "");
+	json_set_str(j, "caution", p.caution ? p.caution : "");
+	json_set_bool(j, "isolated", (p.isolation & SANDBOX_ISOLATED) ==
+	    SANDBOX_ISOLATED);
+	json_set_bool(j, "available", p.available);
+	json_set_str(j, "why", p.available ? "" : p.why);
+	return j;
+}
+
 struct json *
 gateway_status(struct gateway *gw)
 {
@@ -388,6 +407,10 @@ gateway_status(struct gateway *gw)
 	json_set_take(res, "approvals", gate_open_requests(gw->gate, NULL));
 	json_set_take(res, "grants", gate_grants(gw->gate, NULL));
 	json_set_int(res, "refused_senders", (int64_t)gw->auth.refused);
+	json_set_take(res, "sandbox", sandbox_json(gw->opts.sandboxes,
+	    SANDBOX_MESSAGING));
+	json_set_take(res, "console_sandbox", sandbox_json(gw->opts.sandboxes,
+	    SANDBOX_CONSOLE));
 	json_set_take(res, "sandboxes", sandboxes_status(gw->opts.sandboxes));
 	json_set_take(res, "loop", loop_json(gw->opts.loop));
 	json_set_take(res, "store", store_json(gw->opts.store));

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -148,6 +149,7 @@ main(int argc, char **argv)
 	int status;
 
 	hold_standard_fds();
+	umask(077);		/* what we write is nobody else's to read */
 	signal(SIGPIPE, SIG_IGN);
 	status = cli_parse(&ctx, argc, argv);
 	if (status < 0)

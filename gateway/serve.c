@@ -102,6 +102,9 @@ on_ready(void *arg)
 	else
 		log_error("gateway", NULL, "sandbox %s is not available, "
 		    "commands are refused: %s", props.backend, props.why);
+	if (props.available && props.caution && props.caution[0])
+		log_warn("gateway", NULL, "sandbox: not level full: %s",
+		    props.caution);
 	parts_gateway_opts(&sv->parts, &opts);
 	hub_gateway_opts(&sv->hub, &opts);
 	opts.arg = sv;

@@ -193,6 +193,8 @@ session_status(struct sessions *all, const char *key,
 	    props.level[0] ? " " : "", props.level, props.network,
 	    props.available ? "" : " - NOT AVAILABLE: ",
 	    props.available ? "" : props.why);
+	if (props.caution && props.caution[0])
+		buf_printf(&b, "Its isolation is less than full: %s\n", props.caution);
 	if (s && s->run)
 		buf_printf(&b, "Running: %s (%lld s)\n", run_activity(s->run),
 		    (long long)(run_age(s->run) / 1000));

@@ -161,6 +161,27 @@ print_config(const struct json *c)
 }
 
 static void
+print_sandbox(const char *whose, const struct json *s)
+{
+	const char *level = json_get_str(s, "level", "");
+	const char *limits = json_get_str(s, "limits", "");
+	const char *caution = json_get_str(s, "caution", "");
+
+	if (!json_get_bool(s, "available", true)) {
+		printf("  %s: %s is NOT AVAILABLE: %s\n", whose,
+			json_get_str(s, "backend", "?"), json_get_str(s, "why", ""));
+		return;
+	}
+	printf("  %s: %s%s%s, network %s, %s%s%s\n", whose,
+		json_get_str(s, "backend", "?"), *level ? " " : "", level,
+		json_get_str(s, "network", "?"),
+		json_get_bool(s, "isolated", false) ? "isolated" : "NOT isolated",
+		*limits ? "; limits: " : "", limits);
+	if (*caution)
+		printf("    not level full: %s\n", caution);
+}
+
+static void
 print_owner(const struct json *owner)
 {
 	const struct json *list = json_get(owner, "platforms");
@@ -171,6 +192,11 @@ print_owner(const struct json *owner)
 		printf("  %s: %s%s%s\n", json_get_str(p, "name", "?"),
 			json_get_str(p, "state", "?"), *why ? ", " : "", why);
 	}
+	if (json_get(owner, "sandbox"))
+		print_sandbox("sandbox of sessions", json_get(owner, "sandbox"));
+	if (json_get(owner, "console_sandbox"))
+		print_sandbox("sandbox of the console",
+			json_get(owner, "console_sandbox"));
 	printf("  runs under way: %zu\n", json_len(json_get(owner, "runs")));
 	printf("  open approvals: %zu\n", json_len(json_get(owner, "approvals")));
 	if (!json_get_bool(json_get(owner, "store"), "ok", true))

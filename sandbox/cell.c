@@ -349,7 +349,7 @@ void
 cell_env(const struct cell *cell, struct vars *ret)
 {
 	const struct sandbox_opts *opts = &cell->sb->opts;
-	struct sandbox_props props = slot_props(cell->slot);
+	struct sandbox_props props = cell_props(cell);
 	const char *path = vars_get(&cell->login, "PATH");
 	struct env_spec spec = {
 		.home = props.home ? props.home : props.workspace,
@@ -368,8 +368,18 @@ cell_env(const struct cell *cell, struct vars *ret)
 		(void)vars_set(ret, "PATH", path);
 }
 
+struct sandbox_props
+cell_props(const struct cell *cell)
+{
+	struct sandbox_props props = slot_props(cell->slot);
+
+	if (props.host_paths)
+		props.workspace = cell->host_dir;
+	return props;
+}
+
 const char *
 cell_cwd(const struct cell *cell)
 {
-	return cell->cwd ? cell->cwd : slot_props(cell->slot).workspace;
+	return cell->cwd ? cell->cwd : cell_props(cell).workspace;
 }

@@ -144,7 +144,7 @@ listeners_are(const struct box *box, const int *fds, size_t nfds)
 	int listens = 0;
 	socklen_t len = sizeof(listens);
 
-	if (!box->inst->proxy)
+	if (!box->inst->proxy || box->inst->level == BOX_BARE)
 		return nfds == 0;
 	for (size_t i = 0; i < nfds && i < BOX_LISTENERS_MAX; i++)
 		if (getsockopt(fds[i], SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) < 0 ||
@@ -284,6 +284,7 @@ open_send(struct box_op *o, const char *workspace)
 		wire_out_init(&out, LAUNCHER_OPEN);
 		wire_put_u32(&out, box->id);
 		wire_put_str(&out, below);
+		wire_put_u32(&out, box->inst->level);
 		(void)launcher_request(box->inst->launcher, &out, &pair[1], 1, &o->err);
 		close(pair[1]);
 	}
@@ -386,6 +387,7 @@ native_stop(struct backend_inst **instp)
 	mem_free(inst->image);
 	mem_free(inst->why);
 	mem_free(inst->limits);
+	mem_free(inst->caution);
 	mem_free(inst);
 }
 

@@ -20,7 +20,10 @@ struct backend_inst {
 	struct launcher *launcher;
 	char *state_dir;	/* real path */
 	char *image;		/* "" = the host's system */
-	bool writable_bind;
+	bool writable_bind, moved_bind;
+	bool may_bare;		/* level landlock is accepted, if full can't be had */
+	enum box_level level;	/* of every box from the probe on */
+	char *caution;		/* why not full; what props points to */
 	struct proxy *proxy;	/* NULL: the network is not filtered */
 	uint32_t next_box;
 	struct box *boxes;
@@ -71,7 +74,7 @@ void *native_seal_build(const struct backend_env *env, struct backend_inst *inst
 enum box_network native_network(const struct native_opts *opts);	/* END: none such */
 
 /* native_seccomp.c: struct sock_filter[]; mem_free() it. */
-void *native_seccomp_build(size_t *ret_len, struct err *err);
+void *native_seccomp_build(enum box_level level, size_t *ret_len, struct err *err);
 
 /* native_probe.c */
 struct op *native_probe(struct backend_inst *inst, backend_probe_cb *cb, void *arg);

@@ -59,14 +59,41 @@ is_full(const struct backend_inst *inst)
 	return strcmp(inst->props.network, "full") == 0;
 }
 
+/* At level landlock, tried by what it refuses. */
+static const char script_bare[] =
+	"exec 3>&-\n"
+	"while read -r k v; do case $k in CapBnd:) ;; Cap*|NoNewPrivs:|Seccomp:)"
+	" echo \"$k$v\";; esac; done </proc/self/status\n"
+	"(: >here) && (: <here) && echo writable\n"
+	"if (: >../gh-probe); then echo 'outside is writable, too'; fi 2>/dev/null\n"
+	"set -- ../*; [ \"$1\" = '../*' ] || echo outside can be listed\n"
+	"e=$( (: </dev/tcp/127.0.0.1/9) 2>&1 )\n"
+	"case $e in *denied*) ;; *) echo \"a socket: $e\";; esac\n";
+
+static const char expected_bare[] =
+	"CapInh:0000000000000000\nCapPrm:0000000000000000\n"
+	"CapEff:0000000000000000\nCapAmb:0000000000000000\n"
+	"NoNewPrivs:1\nSeccomp:2\nwritable\n";
+
+static const struct {
+	const char *name, *script, *expected;
+	uint32_t isolation;
+} levels[BOX_NLEVELS] = {
+	[BOX_FULL] = { "full", script, expected, SANDBOX_NO_HOST_PROCS |
+		SANDBOX_NO_CREDENTIALS },
+	/* It claims files and network, not isolation (rules 5.2). */
+	[BOX_BARE] = { "landlock", script_bare, expected_bare,
+		SANDBOX_NO_CREDENTIALS },
+};
+
 static void
 props_set(struct probe *p)
 {
 	struct backend_inst *inst = p->inst;
 	bool good = p->err.code == ERR_NONE;
-	uint32_t isolation = SANDBOX_NO_HOST_PROCS | SANDBOX_NO_CREDENTIALS;
+	uint32_t isolation = levels[inst->level].isolation;
 
-	if (!is_full(inst))
+	if (!is_full(inst) || inst->level == BOX_BARE)
 		isolation |= SANDBOX_NO_NETWORK;
 	if (!inst->writable_bind)
 		isolation |= SANDBOX_NO_HOST_FILES;
@@ -74,9 +101,28 @@ props_set(struct probe *p)
 	inst->why = mem_str(good ? "" : p->err.text);
 	inst->props.why = inst->why;
 	inst->props.available = good;
-	inst->props.level = good ? "full" : "";
+	inst->props.level = good ? levels[inst->level].name : "";
+	inst->props.caution = inst->caution;
+	inst->props.host_paths = inst->level == BOX_BARE;
+	/* Without a network namespace there is nowhere for a proxy to listen. */
+	if (inst->level == BOX_BARE) {
+		inst->props.network = "none";
+		inst->props.env = NULL;
+	}
+	inst->props.workspace = inst->level == BOX_BARE ? "" : "/workspace";
 	inst->props.isolation = good ? isolation : 0;
 	inst->props.limits = inst->limits ? inst->limits : "";
+}
+
+static void
+tidy(const char *workspace)
+{
+	CLEANUP_FREE char *file = mem_printf("%s/here", workspace);
+	CLEANUP_FREE char *tmp = mem_printf("%s/.tmp", workspace);
+
+	(void)unlink(file);
+	(void)rmdir(tmp);
+	(void)rmdir(workspace);
 }
 
 static void
@@ -85,21 +131,57 @@ probe_free(struct probe *p)
 	op_cancel(&p->waiting);
 	loop_cancel(&p->timer);
 	if (p->workspace)
-		rmdir(p->workspace);
+		tidy(p->workspace);
 	mem_free(p->workspace);
 	buf_done(&p->seen);
 	mem_free(p);
+}
+
+static void probe_open(struct probe *p);
+
+/* Full can't be had: the next lower level, if the operator accepts it. */
+static bool
+try_bare(struct probe *p)
+{
+	struct backend_inst *inst = p->inst;
+
+	if (p->err.code == ERR_NONE)
+		return false;
+	if (inst->level == BOX_BARE) {		/* that, too, failed */
+		struct err full = p->err;
+		err_set(&p->err, full.code, "level full: %.220s; level landlock: %.220s",
+			inst->caution, full.text);
+		mem_free(STEAL(inst->caution));
+		inst->level = BOX_FULL;
+		return false;
+	}
+	if (!inst->may_bare)
+		return false;
+	if (*inst->image || inst->moved_bind) {
+		err_wrap(&p->err, "level landlock can't show %s at another path; "
+			"and level full", *inst->image ? "an image" : "a bind");
+		return false;
+	}
+	mem_free(inst->caution);
+	inst->caution = mem_str(p->err.text);
+	inst->level = BOX_BARE;
+	p->err.code = ERR_NONE;
+	buf_clear(&p->seen);
+	probe_open(p);
+	return true;
 }
 
 static void
 probe_finish(void *arg)
 {
 	struct probe *p = arg;
-	struct err err = p->err;
 	backend_probe_cb *cb = p->cb;
 	void *cb_arg = p->arg;
 
 	p->timer = NULL;
+	if (try_bare(p))
+		return;
+	struct err err = p->err;
 	props_set(p);
 	op_finish(&p->op);
 	probe_free(p);
@@ -131,7 +213,8 @@ check_namespaces(struct probe *p)
 	static const char *const names[] = BOX_NAMESPACES;
 	struct stat st;
 
-	for (size_t i = 0; i < BOX_NNAMESPACES && p->err.code == ERR_NONE; i++) {
+	for (size_t i = 0; i < BOX_NNAMESPACES && p->err.code == ERR_NONE &&
+	    p->inst->level == BOX_FULL; i++) {
 		CLEANUP_FREE char *path = mem_printf("/proc/self/ns/%s", names[i]);
 		/* A kind the kernel doesn't have can't be ours either. */
 		if (stat(path, &st) == 0 && st.st_ino == p->box->namespaces[i])
@@ -162,14 +245,24 @@ on_giveback(void *arg, const char *data, size_t len)
 }
 
 static bool
+filtered(const struct probe *p)
+{
+	return p->inst->proxy && p->inst->level == BOX_FULL;
+}
+
+static bool
 as_expected(const struct probe *p)
 {
-	size_t n = sizeof(expected) - 1;
+	const char *want = levels[p->inst->level].expected;
+	size_t n = strlen(want);
 
 	/* With a whole network: that of slirp4netns, and the way through it. */
-	return strncmp(p->seen.data, expected, n) == 0 &&
-		strcmp(p->seen.data + n, p->inst->proxy ? expected_filtered :
-		is_full(p->inst) ? "2\n" : "0\n") == 0;
+	const char *rest = filtered(p) ? expected_filtered : is_full(p->inst) ?
+		"2\n" : "0\n";
+	if (p->inst->level == BOX_BARE)
+		rest = "";
+	return strncmp(p->seen.data, want, n) == 0 &&
+		strcmp(p->seen.data + n, rest) == 0;
 }
 
 static void
@@ -222,8 +315,8 @@ on_open(void *arg, struct box *box, const struct err *err)
 		mem_printf("%s; Landlock ABI %d", box->limits, box->landlock_abi) :
 		mem_printf("%s; no Landlock", box->limits);
 	check_namespaces(p);
-	CLEANUP_FREE char *text = mem_printf("%s%s", script,
-		p->inst->proxy ? script_filtered : "");
+	CLEANUP_FREE char *text = mem_printf("%s%s", levels[p->inst->level].script,
+		filtered(p) ? script_filtered : "");
 	struct spawn_req req = {
 		.script = text, .script_len = strlen(text), .env = env,
 		.events = &events, .arg = p,
@@ -266,11 +359,20 @@ probe_cancel(struct op *op)
 
 static const struct op_type probe_type = { "native probe", probe_cancel };
 
+static void
+probe_open(struct probe *p)
+{
+	const struct box_spec spec = { .id = "probe", .workspace = p->workspace };
+
+	p->timer = loop_after(p->inst->loop, PROBE_MS, "native probe", probe_late,
+		p);
+	p->waiting = native_open(p->inst, &spec, on_open, p);
+}
+
 struct op *
 native_probe(struct backend_inst *inst, backend_probe_cb *cb, void *arg)
 {
 	struct probe *p = mem_alloc(sizeof(*p));
-	struct box_spec spec = { .id = "probe" };
 
 	op_init(&p->op, &probe_type);
 	p->inst = inst;
@@ -284,8 +386,6 @@ native_probe(struct backend_inst *inst, backend_probe_cb *cb, void *arg)
 		p->timer = loop_defer(inst->loop, "native probe", probe_finish, p);
 		return &p->op;
 	}
-	spec.workspace = p->workspace;
-	p->timer = loop_after(inst->loop, PROBE_MS, "native probe", probe_late, p);
-	p->waiting = native_open(inst, &spec, on_open, p);
+	probe_open(p);
 	return &p->op;
 }

@@ -166,6 +166,8 @@ put_binds(struct wire_out *out, const struct native_opts *opts,
 		wire_put_str(out, bind->target + 1);
 		wire_put_u32(out, bind->writable);
 		inst->writable_bind = inst->writable_bind || bind->writable;
+		inst->moved_bind = inst->moved_bind ||
+			strcmp(bind->source, bind->target) != 0;
 	}
 	return 0;
 }
@@ -220,9 +222,10 @@ check_opts(const struct native_opts *opts, struct err *err)
 		return err_set(err, ERR_CONFIG, "native.network: filtered connects "
 			"directly, which network.proxy (or HTTPS_PROXY) forbids; unset "
 			"that, or set native.network to none");
-	if (opts->minimum && strcmp(opts->minimum, "full") != 0)
-		return err_set(err, ERR_CONFIG, "native.minimum is \"%s\", but only level "
-			"full is built in; leave it out", opts->minimum);
+	if (opts->minimum && strcmp(opts->minimum, "full") != 0 &&
+	    strcmp(opts->minimum, "landlock") != 0)
+		return err_set(err, ERR_CONFIG, "native.minimum is \"%s\"; there are "
+			"full and landlock", opts->minimum);
 	return 0;
 }
 
@@ -236,22 +239,36 @@ put_limits(struct wire_out *out, const struct native_opts *o)
 	wire_put_u32(out, o->files_max ? o->files_max : 1024);
 }
 
+static int
+put_filters(struct wire_out *out, const struct backend_inst *inst,
+	struct err *err)
+{
+	wire_put_u32(out, inst->may_bare);
+	for (int level = BOX_FULL; level < BOX_NLEVELS; level++) {
+		size_t len = 0;
+		CLEANUP_FREE void *filter = level == BOX_BARE && !inst->may_bare ?
+			NULL : native_seccomp_build((enum box_level)level, &len, err);
+
+		if (!filter && (level == BOX_FULL || inst->may_bare))
+			return -1;
+		wire_put_bytes(out, filter, len);
+	}
+	return 0;
+}
+
 void *
 native_seal_build(const struct backend_env *env, struct backend_inst *inst,
 	size_t *ret_len, struct err *err)
 {
 	const struct native_opts *opts = env->opts;
 	struct wire_out out;
-	size_t filter_len;
 	uid_t uid;
 	gid_t gid;
 
 	if (check_opts(opts, err) < 0 || pick_uid(opts->uid, &uid, &gid, err) < 0 ||
 	    check_image(env->image, inst->state_dir, &inst->image, err) < 0)
 		return NULL;
-	CLEANUP_FREE void *filter = native_seccomp_build(&filter_len, err);
-	if (!filter)
-		return NULL;
+	inst->may_bare = opts->minimum && strcmp(opts->minimum, "landlock") == 0;
 	wire_out_init(&out, uid);
 	wire_put_u32(&out, gid);
 	wire_put_str(&out, inst->state_dir);
@@ -259,8 +276,8 @@ native_seal_build(const struct backend_env *env, struct backend_inst *inst,
 	put_limits(&out, opts);
 	void *terms = NULL;
 	if (put_network(&out, opts, err) == 0 &&
-	    put_binds(&out, opts, inst, err) == 0) {
-		wire_put_bytes(&out, filter, filter_len);
+	    put_binds(&out, opts, inst, err) == 0 &&
+	    put_filters(&out, inst, err) == 0) {
 		if (out.bad) {
 			err_set(err, ERR_LIMIT, "the configured binds are too many or "
 				"too long for the launcher");

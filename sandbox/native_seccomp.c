@@ -134,6 +134,32 @@ rules_sockets(scmp_filter_ctx ctx)
 	return 0;
 }
 
+/*
+ * Without a network and an IPC namespace: no socket at all (a path may lead to
+ * one that answers to our uid) but connected pairs, no System V IPC, no queues,
+ * and the scheduling of nobody else.
+ */
+static int
+rules_bare(scmp_filter_ctx ctx)
+{
+	static const char *const calls[] = {
+		"shmget", "shmat", "shmctl", "semget", "semop", "semtimedop", "semctl",
+		"msgget", "msgsnd", "msgrcv", "msgctl", "ipc", "mq_open", "mq_unlink",
+		"sched_setscheduler", "sched_setparam", "sched_setattr", "ioprio_set",
+		"process_mrelease", "setpriority",
+	};
+	const struct scmp_arg_cmp not_self = SCMP_CMP64(0, SCMP_CMP_NE, 0);
+	const struct scmp_arg_cmp not_unix = SCMP_CMP64(0, SCMP_CMP_NE, AF_UNIX);
+
+	for (size_t i = 0; i < ARRAY_LEN(calls); i++)
+		if (refuse(ctx, calls[i], EPERM, 0, NULL) < 0)
+			return -1;
+	if (refuse(ctx, "socket", EACCES, 0, NULL) < 0 ||
+	    refuse(ctx, "socketpair", EAFNOSUPPORT, 1, &not_unix) < 0)
+		return -1;
+	return refuse(ctx, "sched_setaffinity", EPERM, 1, &not_self);
+}
+
 static int
 rules_arguments(scmp_filter_ctx ctx)
 {
@@ -158,15 +184,16 @@ rules_arguments(scmp_filter_ctx ctx)
 }
 
 static int
-rules_all(scmp_filter_ctx ctx)
+rules_all(scmp_filter_ctx ctx, enum box_level level)
 {
 	if (seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) < 0)
 		return -1;
 	for (size_t i = 0; i < ARRAY_LEN(refused); i++)
 		if (refuse(ctx, refused[i], EPERM, 0, NULL) < 0)
 			return -1;
-	return rules_namespaces(ctx) < 0 || rules_sockets(ctx) < 0 ||
-		rules_arguments(ctx) < 0 ? -1 : 0;
+	if (level == BOX_BARE ? rules_bare(ctx) < 0 : rules_sockets(ctx) < 0)
+		return -1;
+	return rules_namespaces(ctx) < 0 || rules_arguments(ctx) < 0 ? -1 : 0;
 }
 
 static unsigned
@@ -199,7 +226,7 @@ export_program(scmp_filter_ctx ctx, struct sock_filter *out, size_t max)
 }
 
 void *
-native_seccomp_build(size_t *ret_len, struct err *err)
+native_seccomp_build(enum box_level level, size_t *ret_len, struct err *err)
 {
 	uint32_t arch = seccomp_arch_native();
 	unsigned highest = highest_known(arch);
@@ -215,7 +242,7 @@ native_seccomp_build(size_t *ret_len, struct err *err)
 	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ALLOW);
 	size_t n = 0;
 
-	if (ctx && highest && rules_all(ctx) == 0)
+	if (ctx && highest && rules_all(ctx, level) == 0)
 		n = export_program(ctx, program + ARRAY_LEN(head),
 			PROGRAM_MAX / sizeof(*program) - ARRAY_LEN(head));
 	if (ctx)

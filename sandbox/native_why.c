@@ -121,6 +121,14 @@ why(enum box_step step, int errnum)
 			"--user), or give the container that capability";
 	if (step == BOX_STEP_REQUEST && errnum == EMFILE)
 		return "too many sandboxes are open";
+	if (step == BOX_STEP_LANDLOCK && errnum == ENOSYS)
+		return "this kernel's Landlock does not keep a command's signals from "
+			"gatehouse itself; Linux 6.12 or newer does, or start gatehouse "
+			"as root, so that commands get a uid of their own";
+	if (step == BOX_STEP_REACH)
+		return "every directory above it must let others pass; keep the state "
+			"in a place like /var/lib/gatehouse (--home) and allow it: "
+			"chmod 711 DIRECTORY, or start gatehouse as an ordinary user";
 	if (step == BOX_STEP_USER)
 		return "gatehouse runs as root but may not change its uid; give it "
 			"CAP_SETUID and CAP_SETGID, or run it as an ordinary user";

@@ -304,12 +304,16 @@ sandbox_can_rpc(struct sandboxes *sb, enum sandbox_owner owner)
 	return sandboxes_slot(sb, owner)->backend->flags & BACKEND_RPC;
 }
 
+struct sandbox_props
+sandbox_props_of(struct sandboxes *sb, const struct sandbox_key *key)
+{
+	return cell_props(cell_make(sb, key));
+}
+
 const char *
 sandbox_cwd(struct sandboxes *sb, const struct sandbox_key *key)
 {
-	const struct cell *cell = cell_get(sb, key);
-
-	return cell ? cell_cwd(cell) : sandbox_props(sb, key->owner).workspace;
+	return cell_cwd(cell_make(sb, key));
 }
 
 void

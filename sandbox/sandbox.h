@@ -49,9 +49,11 @@ struct sandbox_props {
 	uint32_t isolation;
 	bool available;
 	const char *why;	/* cause and cure if not available, else "" */
+	const char *caution;	/* why not a better level; NULL: it is the best */
 	const char *limits;	/* what is in force, for people; "" if nothing */
 	const char *risks;	/* what ends its isolation, for people; NULL, "" */
-	const char *workspace;	/* path as commands see it */
+	const char *workspace;	/* path as commands see it; "": see host_paths */
+	bool host_paths;	/* commands see each workspace by its host path */
 	const char *home, *user;	/* of commands; NULL: workspace, "sandbox" */
 	/* NAME=value that every command gets besides; ends with NULL; or NULL. */
 	const char *const *env;
@@ -106,6 +108,9 @@ struct op *sandboxes_probe(struct sandboxes *sb, sandboxes_done_cb *done, void *
 struct sandbox_props sandbox_props(struct sandboxes *sb, enum sandbox_owner owner);
 /* Commands can inherit a socket there. */
 bool sandbox_can_rpc(struct sandboxes *sb, enum sandbox_owner owner);
+/* The same for one sandbox, with its own workspace; borrowed as sandbox_cwd(). */
+struct sandbox_props sandbox_props_of(struct sandboxes *sb,
+	const struct sandbox_key *key);
 /* Where the next command would start; borrowed until it has run. */
 const char *sandbox_cwd(struct sandboxes *sb, const struct sandbox_key *key);
 /*

@@ -162,6 +162,8 @@ void cell_leave_quarantine(struct cell *cell);
 /* The complete environment of the next command: caller frees with vars_done. */
 void cell_env(const struct cell *cell, struct vars *ret);
 const char *cell_cwd(const struct cell *cell);
+/* Those of its backend, with its own workspace. */
+struct sandbox_props cell_props(const struct cell *cell);
 void cell_snapshot(struct cell *cell);	/* one login shell (snapshot.c) */
 void wipe_look(struct cell *cell);	/* goes on with a wipe, if one is wanted */
 

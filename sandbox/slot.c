@@ -98,9 +98,11 @@ describe(struct slot *slot)
 		    "persist.%s%s%s", p.backend, p.level[0] ? " " : "", p.level,
 		    p.network, p.workspace, network_words(&p), gap, found);
 	else
-		slot->about = mem_printf("Commands run by backend %s, which is not "
+		slot->about = mem_printf("Commands run by backend %s%s%s, which is not "
 		    "isolated from its machine (network: %s). They start in "
-		    "%s.%s%s", p.backend, p.network, p.workspace, gap, found);
+		    "%s.%s%s", p.backend, p.level[0] ? " at level " : "", p.level,
+		    p.network, p.host_paths ? "their workspace, the one place "
+		    "where files can be written" : p.workspace, gap, found);
 }
 
 static void

@@ -130,7 +130,7 @@ keep_given(struct task *task)
 	if (task->gb.dir_gone && task->exit_code != SANDBOX_EXIT_DIR) {
 		char *text CLEANUP_FREE = mem_printf("the directory %s no longer "
 		    "exists; the command ran in %s", task->dir,
-		    slot_props(cell->slot).workspace);
+		    cell_props(cell).workspace);
 		note(task, text);
 	}
 	note(task, task->gb.note);

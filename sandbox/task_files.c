@@ -65,7 +65,7 @@ task_files(struct task *task)
 {
 	static const struct offload_work work = { work_run, work_done, work_drop };
 	struct cell *cell = task->cell;
-	const char *workspace = slot_props(cell->slot).workspace;
+	const char *workspace = cell_props(cell).workspace;
 
 	if (!task->has_act || task->by_shell || cell->dying ||
 	    !(cell->slot->backend->flags & BACKEND_WORKSPACE) ||

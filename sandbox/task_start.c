@@ -30,7 +30,7 @@ wrap(const struct task *task, struct buf *script)
 		.command_len = task->command_len,
 		.dir = task->dir,
 		.fallback = task->workdir[0] ? NULL :
-		    slot_props(cell->slot).workspace,
+		    cell_props(cell).workspace,
 		.functions = own_words ? cell->functions : NULL,
 		.aliases = own_words ? cell->aliases : NULL,
 		.bash = cell->bash,
@@ -44,7 +44,7 @@ static void
 task_spawn(struct task *task)
 {
 	struct cell *cell = task->cell;
-	struct sandbox_props props = slot_props(cell->slot);
+	struct sandbox_props props = cell_props(cell);
 	struct output_opts out = {
 		.max = cell->sb->opts.output_max,
 		.spool_max = cell->sb->opts.spool_max,

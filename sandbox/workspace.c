@@ -24,7 +24,12 @@ make_dirs(const char *path, size_t base, struct err *err)
 		char *slash = strchr(p + 1, '/');
 		if (slash)
 			*slash = 0;
-		if (mkdir(copy, 0700) < 0 && errno != EEXIST)
+		/* What leads there lets a sandbox of another uid pass, if the
+		 * state directory does; nobody may list it. */
+		mode_t mode = slash ? 0711 : 0700;
+		bool made = mkdir(copy, mode) == 0;
+		/* Whatever the umask. */
+		if (made ? chmod(copy, mode) < 0 : errno != EEXIST)
 			return err_set_errno(err, errno,
 			    "making the workspace %s", copy);
 		if (slash)

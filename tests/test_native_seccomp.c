@@ -210,7 +210,7 @@ build(void **state)
 	struct err err = { ERR_NONE, "" };
 
 	(void)state;
-	program = native_seccomp_build(&length, &err);
+	program = native_seccomp_build(BOX_FULL, &length, &err);
 	if (!program)
 		fail_msg("%s", err.text);
 	length /= sizeof(*program);

@@ -76,6 +76,22 @@ enter_namespaces(struct box *box)
 	}
 }
 
+/*
+ * CLONE_PARENT makes init a child of the launcher, which reaps it and whose
+ * death ends it; its pid is in shared memory before it runs.
+ */
+static void __attribute__((noreturn))
+box_start_init(struct box *box, pid_t *ret_init, unsigned long flags)
+{
+	pid_t pid = sys_clone(flags | CLONE_PARENT | CLONE_PARENT_SETTID, ret_init);
+
+	if (pid < 0)
+		box_fail(box, BOX_STEP_PIDNS);
+	if (pid == 0)
+		init_main(box);
+	_exit(0);
+}
+
 void
 box_main(struct box *box, struct box_pids *ret)
 {
@@ -86,6 +102,10 @@ box_main(struct box *box, struct box_pids *ret)
 	box->ids = ids_choose(box->seal);
 	box->landlock_abi = landlock_abi();
 	cgroup_join(box);
+	if (box->level == BOX_BARE) {
+		bare_prepare(box);
+		box_start_init(box, &ret->init, 0);
+	}
 	/* As root: paths below the gateway's own 0700 directories are opened
 	 * while we still may; each beneath the sealed directory, no links. */
 	if (box->ids.change)
@@ -106,15 +126,5 @@ box_main(struct box *box, struct box_pids *ret)
 	graft_system(box);
 	if (full)
 		uplink_connect(box);
-	/*
-	 * CLONE_PARENT makes init a child of the launcher, which reaps it and
-	 * whose death kills it; its pid is in shared memory before it runs.
-	 */
-	pid_t pid = sys_clone(CLONE_NEWPID | CLONE_PARENT | CLONE_PARENT_SETTID,
-		&ret->init);
-	if (pid < 0)
-		box_fail(box, BOX_STEP_PIDNS);
-	if (pid == 0)
-		init_main(box);
-	_exit(0);
+	box_start_init(box, &ret->init, CLONE_NEWPID);
 }

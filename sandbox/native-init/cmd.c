@@ -20,8 +20,8 @@
 #include "sandbox/native-init/helper.h"
 #include "sandbox/shell.h"
 
-#define REQUEST_FD 30
-#define STATUS_FD 31
+#define REQUEST_FD CMD_REQUEST_FD
+#define STATUS_FD CMD_STATUS_FD
 
 /* Written by the command before exec, read by PID 1 after its end. */
 struct shared {
@@ -29,8 +29,8 @@ struct shared {
 	uint32_t keep;
 };
 
-static void __attribute__((noreturn))
-fail(enum box_step step)
+void
+cmd_fail(enum box_step step)
 {
 	struct box_status status = {
 		.failed_step = step, .failed_errno = (uint32_t)errno,
@@ -66,8 +66,30 @@ place_fds(const int *fds, size_t nfds, uint32_t flags)
 	return sys_close_range(rpc ? SHELL_FD_RPC + 1 : SHELL_FD_RPC, ~0u) == 0;
 }
 
-static void __attribute__((noreturn))
-command(struct shared *shared)
+/* Adds where temporary files go, for want of a /tmp. */
+static const char **
+with_tmp(const char **env, size_t n, const char *home)
+{
+	static char text[PATH_MAX + 16];
+	const char **more = calloc(n + 2, sizeof(*more));
+
+	if (!more || sys_format(text, sizeof(text), "TMPDIR=%s/" BARE_TMP, home) < 0)
+		return env;
+	memcpy(more, env, n * sizeof(*more));
+	more[n] = text;
+	return more;
+}
+
+void
+cmd_failed(struct shared *shared, enum box_step step)
+{
+	shared->errnum = (uint32_t)errno;
+	shared->step = step;
+	_exit(127);
+}
+
+void
+cmd_exec(struct shared *shared, const char *home)
 {
 	static unsigned char frame[WIRE_FRAME_MAX];
 	static const char *const argv[] = { SHELL_ARGV };
@@ -95,6 +117,8 @@ command(struct shared *shared)
 			goto fail;
 		sys_signals_default();
 		shared->step = BOX_STEP_EXEC;
+		if (home)
+			env.in = with_tmp(env.in, n, home);
 		execve(SHELL_PATH, args.out, env.out);
 	}
 fail:
@@ -136,14 +160,56 @@ count_others(void)
 	return count;
 }
 
+bool
+cmd_keeps(const struct shared *shared)
+{
+	return shared->keep != 0;
+}
+
+void
+cmd_ended(const struct shared *shared, int wait_status, uint32_t leftovers)
+{
+	struct box_status status;
+
+	memset(&status, 0, sizeof(status));
+	if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 127 &&
+	    shared->errnum) {
+		status.failed_step = shared->step;
+		status.failed_errno = shared->errnum;
+	}
+	status.wait_status = (uint32_t)wait_status;
+	status.leftovers = leftovers;
+	if (write(STATUS_FD, &status, sizeof(status)) < 0)
+		_exit(1);
+	close(STATUS_FD);
+}
+
+struct shared *
+cmd_shared(void)
+{
+	struct shared *shared = mmap(NULL, sizeof(*shared),
+		PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return shared == MAP_FAILED ? NULL : shared;
+}
+
+/* Both were made close-on-exec and are below 30: moved, the rest closed. */
+void
+cmd_place(int request, int status)
+{
+	if (dup3(status, STATUS_FD, O_CLOEXEC) < 0 ||
+	    dup3(request, REQUEST_FD, O_CLOEXEC) < 0 ||
+	    sys_close_range(3, REQUEST_FD - 1) < 0 ||
+	    sys_close_range(STATUS_FD + 1, ~0u) < 0)
+		_exit(1);
+}
+
 static void __attribute__((noreturn))
 watch_over(pid_t main, const struct shared *shared)
 {
-	struct box_status status;
 	int wait_status, main_status = 0;
 	pid_t pid;
 
-	memset(&status, 0, sizeof(status));
 	/* Any orphan of the namespace comes to us, too. */
 	while ((pid = waitpid(-1, &wait_status, 0)) != main)
 		if (pid < 0 && errno != EINTR)
@@ -151,16 +217,7 @@ watch_over(pid_t main, const struct shared *shared)
 	main_status = wait_status;
 	while (waitpid(-1, &wait_status, WNOHANG) > 0)
 		;
-	if (WIFEXITED(main_status) && WEXITSTATUS(main_status) == 127 &&
-	    shared->errnum) {
-		status.failed_step = shared->step;
-		status.failed_errno = shared->errnum;
-	}
-	status.wait_status = (uint32_t)main_status;
-	status.leftovers = count_others();
-	if (write(STATUS_FD, &status, sizeof(status)) < 0)
-		_exit(1);
-	close(STATUS_FD);
+	cmd_ended(shared, main_status, count_others());
 	while (shared->keep && (waitpid(-1, &wait_status, 0) > 0 || errno == EINTR))
 		;
 	_exit(0);
@@ -172,33 +229,27 @@ cmd_main(const struct box *box, int request, int status)
 	enum box_step step;
 
 	prctl(PR_SET_NAME, "gatehouse-cmd");
-	/* Both were made close-on-exec and are below 30: moved, the rest closed. */
-	if (dup3(status, STATUS_FD, O_CLOEXEC) < 0 ||
-	    dup3(request, REQUEST_FD, O_CLOEXEC) < 0 ||
-	    sys_close_range(3, REQUEST_FD - 1) < 0 ||
-	    sys_close_range(STATUS_FD + 1, ~0u) < 0)
-		_exit(1);
+	cmd_place(request, status);
 	step = proc_mount_private();
 	if (step != BOX_STEP_NONE)
-		fail(step);
+		cmd_fail(step);
 	if (confine_caps(false) < 0)
-		fail(BOX_STEP_CAPS);
+		cmd_fail(BOX_STEP_CAPS);
 	if (confine_rlimits(box) < 0)
-		fail(BOX_STEP_RLIMIT);
+		cmd_fail(BOX_STEP_RLIMIT);
 	if (landlock_confine(box) < 0)
-		fail(BOX_STEP_LANDLOCK);
-	struct shared *shared = mmap(NULL, sizeof(*shared),
-		PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (shared == MAP_FAILED)
-		fail(BOX_STEP_SPARE);
+		cmd_fail(BOX_STEP_LANDLOCK);
+	struct shared *shared = cmd_shared();
+	if (!shared)
+		cmd_fail(BOX_STEP_SPARE);
 	/* Last, as it forbids most of what came before. */
-	if (confine_seccomp(box->seal) < 0)
-		fail(BOX_STEP_SECCOMP);
+	if (confine_seccomp(box) < 0)
+		cmd_fail(BOX_STEP_SECCOMP);
 	pid_t pid = fork();
 	if (pid < 0)
-		fail(BOX_STEP_SPARE);
+		cmd_fail(BOX_STEP_SPARE);
 	if (pid == 0)
-		command(shared);
+		cmd_exec(shared, NULL);
 	close(REQUEST_FD);
 	watch_over(pid, shared);
 }

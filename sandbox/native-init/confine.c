@@ -77,11 +77,23 @@ confine_rlimits(const struct box *box)
 }
 
 int
-confine_seccomp(const struct seal *seal)
+confine_no_new_privs(void)
 {
+	/* Dropping needs a right that an ordinary user lacks; without new
+	 * privileges the set bounds nothing. */
+	for (unsigned long cap = 0; cap < 64; cap++)
+		(void)prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
+	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+}
+
+int
+confine_seccomp(const struct box *box)
+{
+	const struct seal_filter *filter = &box->seal->filters[box->level];
 	struct sock_fprog program = {
-		.len = (unsigned short)(seal->seccomp_len / sizeof(struct sock_filter)),
-		.filter = seal->seccomp,
+		.len = (unsigned short)(filter->len / sizeof(struct sock_filter)),
+		.filter = filter->program,
 	};
 
 	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);

@@ -19,11 +19,11 @@
 #define WRITABLE (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 
 /* Top directories of a system; links among them (/bin) are kept as links. */
-static const char *const system_dirs[] = {
+const char *const graft_dirs[] = {
 	"usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32",
 };
 /* The parts of /etc that programs need and that hold no secret. */
-static const char *const system_etc[] = {
+const char *const graft_etc[] = {
 	"alternatives", "bash.bashrc", "ca-certificates", "ca-certificates.conf",
 	"debian_version", "fonts", "gai.conf", "host.conf", "inputrc", "java-11-openjdk",
 	"java-17-openjdk", "java-21-openjdk", "ld.so.cache", "ld.so.conf",
@@ -32,9 +32,13 @@ static const char *const system_etc[] = {
 	"profile", "profile.d", "protocols", "python3", "rpc", "services", "shells",
 	"skel", "ssl/certs", "ssl/openssl.cnf", "terminfo", "timezone", "vimrc", "xml",
 };
-static const char *const devices[] = {
+const char *const graft_devices[] = {
 	"null", "zero", "full", "random", "urandom", "tty",
 };
+
+const size_t graft_ndirs = sizeof(graft_dirs) / sizeof(graft_dirs[0]);
+const size_t graft_netc = sizeof(graft_etc) / sizeof(graft_etc[0]);
+const size_t graft_ndevices = sizeof(graft_devices) / sizeof(graft_devices[0]);
 
 static char image_dirs[32][64];
 
@@ -148,15 +152,15 @@ grab_entry(struct box *box, int root, const char *path)
 static void
 grab_host(struct box *box)
 {
-	static char etc[sizeof(system_etc) / sizeof(system_etc[0])][40];
+	static char etc[sizeof(graft_etc) / sizeof(graft_etc[0])][40];
 	int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	if (root < 0)
 		box_fail(box, BOX_STEP_SYSTEM);
-	for (size_t i = 0; i < sizeof(system_dirs) / sizeof(system_dirs[0]); i++)
-		grab_entry(box, root, system_dirs[i]);
-	for (size_t i = 0; i < sizeof(system_etc) / sizeof(system_etc[0]); i++)
-		if (sys_format(etc[i], sizeof(etc[i]), "etc/%s", system_etc[i]) == 0)
+	for (size_t i = 0; i < graft_ndirs; i++)
+		grab_entry(box, root, graft_dirs[i]);
+	for (size_t i = 0; i < sizeof(graft_etc) / sizeof(graft_etc[0]); i++)
+		if (sys_format(etc[i], sizeof(etc[i]), "etc/%s", graft_etc[i]) == 0)
 			grab_entry(box, root, etc[i]);
 	close(root);
 }
@@ -191,13 +195,13 @@ grab_image(struct box *box)
 static void
 grab_devices(struct box *box)
 {
-	static char paths[sizeof(devices) / sizeof(devices[0])][16];
+	static char paths[sizeof(graft_devices) / sizeof(graft_devices[0])][16];
 
-	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
-		if (sys_format(paths[i], sizeof(paths[i]), "dev/%s", devices[i]) < 0)
+	for (size_t i = 0; i < sizeof(graft_devices) / sizeof(graft_devices[0]); i++) {
+		if (sys_format(paths[i], sizeof(paths[i]), "dev/%s", graft_devices[i]) < 0)
 			continue;
 		int dev = open("/dev", O_PATH | O_DIRECTORY | O_CLOEXEC);
-		int fd = openat(dev, devices[i], O_PATH | O_CLOEXEC);
+		int fd = openat(dev, graft_devices[i], O_PATH | O_CLOEXEC);
 		box->detail = paths[i];
 		if (fd < 0)
 			box_fail(box, BOX_STEP_SYSTEM);

@@ -34,6 +34,7 @@ struct seal {
 	gid_t local_groups[HELPER_GROUPS_MAX];
 	size_t local_ngroups;
 	bool native;		/* sandboxes are permitted */
+	bool bare;		/* also those of level landlock */
 	uid_t uid;		/* used only if we are root */
 	gid_t gid;
 	char *state_dir;	/* workspaces are beneath it */
@@ -48,8 +49,10 @@ struct seal {
 	char *uplink;		/* program of the full network; "" else */
 	dev_t uplink_dev;
 	ino_t uplink_ino;
-	void *seccomp;		/* struct sock_filter[] */
-	size_t seccomp_len;	/* bytes */
+	struct seal_filter {
+		void *program;	/* struct sock_filter[] */
+		size_t len;	/* bytes */
+	} filters[BOX_NLEVELS];
 };
 
 /* seal.c: takes over a LAUNCHER_SEAL frame; false if malformed. */
@@ -112,6 +115,9 @@ struct link {
 
 struct box {
 	const struct seal *seal;
+	enum box_level level;
+	char home[PATH_MAX];	/* workspace as commands see it */
+	int living;		/* bare: hangs up when all of it is dead; handed out */
 	int channel;
 	int life;		/* hangs up when the launcher ends */
 	pid_t launcher;
@@ -131,10 +137,26 @@ struct box {
 	const char *detail;	/* what a step was about, for messages */
 };
 
+/*
+ * bare.c: level landlock, where no namespace may be made.  What kills a tree
+ * there is a keeper for each command and the box's init above them, both
+ * subreapers and out of a command's reach.
+ */
+void bare_prepare(struct box *box);		/* up to and with the change of ids */
+void bare_confine_init(struct box *box);	/* what init needs not */
+/* cmd.c's counterpart: the keeper of one command. */
+void bare_cmd_main(const struct box *box, int request, int status)
+	__attribute__((noreturn));
+/* A place for temporary files, below the workspace. */
+#define BARE_TMP ".tmp"
+
 /* box.c: in a child of the launcher, until the init runs; never returns. */
 struct box_pids { pid_t init, uplink; };	/* 0: not started */
 void box_main(struct box *box, struct box_pids *ret) __attribute__((noreturn));
 void box_fail(struct box *box, enum box_step step) __attribute__((noreturn));
+/* What a command may read of the host: names below its root. */
+extern const char *const graft_dirs[], *const graft_etc[], *const graft_devices[];
+extern const size_t graft_ndirs, graft_netc, graft_ndevices;
 /* graft.c: takes mounts. */
 void graft_private(struct box *box);	/* workspace and binds */
 void graft_system(struct box *box);	/* or the image */
@@ -155,6 +177,8 @@ struct job {
 	uint32_t id;
 	pid_t pid;		/* of its PID 1; 0: free */
 	int pidfd, request, status;
+	int living[2];		/* bare: [1] is closed when its tree is dead; else -1 */
+	bool orphaned;		/* bare: its keeper died before its tree did */
 };
 #define JOB_FDS_MAX 6
 int job_prepare(const struct box *box, struct job *job);	/* -1: errno */
@@ -165,15 +189,30 @@ int job_prepare(const struct box *box, struct job *job);	/* -1: errno */
 int job_start(struct job *job, const void *frame, size_t len, uint32_t flags,
 	const int *in_fds, size_t nin, int ret_fds[JOB_FDS_MAX],
 	size_t *ret_nfds);
+void job_kill(const struct job *job);
 void job_release(struct job *job);	/* closes; its process is dead or dying */
-/* cmd.c: PID 1 of a command and the command itself. */
+struct shared;
+/* The command itself, in a child of its PID 1 or keeper, which `shared` tells
+ * how far it came. home: NULL, or where its temporary files go. */
+struct shared *cmd_shared(void);	/* NULL: errno */
+void cmd_place(int request, int status);	/* at the two descriptors below */
+void cmd_exec(struct shared *shared, const char *home) __attribute__((noreturn));
+bool cmd_keeps(const struct shared *shared);
+void cmd_ended(const struct shared *shared, int wait_status, uint32_t leftovers);
+void cmd_fail(enum box_step step) __attribute__((noreturn));
+void cmd_failed(struct shared *shared, enum box_step step)
+	__attribute__((noreturn));	/* in the command, before its exec */
+#define CMD_REQUEST_FD 30
+#define CMD_STATUS_FD 31
+/* cmd.c: PID 1 of a command. */
 void cmd_main(const struct box *box, int request, int status)
 	__attribute__((noreturn));
 
 /* confine.c: what a command may not do. -1 with errno. */
 int confine_caps(bool keep_sys_admin);
 int confine_rlimits(const struct box *box);
-int confine_seccomp(const struct seal *seal);
+int confine_no_new_privs(void);	/* and no bounding set, if it may be dropped */
+int confine_seccomp(const struct box *box);
 /* landlock.c */
 int landlock_abi(void);
 int landlock_confine(const struct box *box);

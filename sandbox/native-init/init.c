@@ -28,6 +28,7 @@
 #include "sandbox/native-init/helper.h"
 
 #define SPARE_DELAY_MS 20	/* after a start, if commands still run */
+#define ORPHANS_MS 10		/* they may fork faster than one pass */
 
 static struct init {
 	struct box *box;
@@ -35,6 +36,8 @@ static struct init {
 	struct job jobs[BOX_RUNS_MAX];
 	struct job spare;
 	unsigned live;
+	bool bare, ending;
+	bool orphans;		/* bare: of a keeper that was killed */
 	unsigned char frame[WIRE_FRAME_MAX];
 } init;
 
@@ -45,7 +48,8 @@ send_ready(struct box *box)
 	struct wire_out out;
 	char path[64];
 	struct stat st;
-	int pidfd = sys_pidfd_open(getpid());
+	bool bare = box->level == BOX_BARE;
+	int pidfd = bare ? box->living : sys_pidfd_open(getpid());
 
 	wire_out_init(&out, BOX_READY);
 	wire_put_u32(&out, (uint32_t)box->landlock_abi);
@@ -115,7 +119,7 @@ on_run(struct wire_in *in, size_t len, const int *fds, size_t nfds)
 	init.live++;
 	if (job_start(job, init.frame, len, flags, fds, nfds, give, &ngive) < 0) {
 		int errnum = errno;
-		sys_pidfd_kill(job->pidfd);
+		job_kill(job);
 		send_not_started(id, flags & BOX_RUN_PTY ? BOX_STEP_PTY :
 			BOX_STEP_PIPES, errnum);
 		return;
@@ -127,7 +131,8 @@ on_run(struct wire_in *in, size_t len, const int *fds, size_t nfds)
 	if (wire_send(init.box->channel, &out, give, ngive, 0) < 0)
 		_exit(0);
 	wire_out_done(&out);
-	/* give[0] is our own pidfd, kept for the kill. */
+	/* give[0] is our own pidfd, kept for the kill, or one end of what tells
+	 * the tree's death, which job_release() closes. */
 	for (size_t i = 1; i < ngive; i++)
 		close(give[i]);
 }
@@ -138,7 +143,21 @@ on_kill(struct wire_in *in)
 	struct job *job = job_slot(wire_get_u32(in), false);
 
 	if (wire_in_end(in) && job)
-		sys_pidfd_kill(job->pidfd);
+		job_kill(job);
+}
+
+static void
+end_all(void)
+{
+	if (!init.bare)
+		_exit(0);	/* the kernel kills all that is below us */
+	/* Nothing more is started; keepers kill their trees, then end. */
+	init.ending = true;
+	for (size_t i = 0; i < BOX_RUNS_MAX; i++)
+		if (init.jobs[i].pid && !init.jobs[i].orphaned)
+			job_kill(&init.jobs[i]);
+	if (init.spare.pid)
+		job_kill(&init.spare);
 }
 
 static void
@@ -152,8 +171,10 @@ on_channel(void)
 
 	if (n < 0 && errno == EAGAIN)
 		return;
-	if (n <= 0)
-		_exit(0);	/* the kernel kills all that is below us */
+	if (n <= 0) {
+		end_all();
+		return;
+	}
 	uint32_t type = wire_in_init(&in, init.frame, (size_t)n);
 	if (type == BOX_RUN)
 		on_run(&in, (size_t)n, fds, nfds);
@@ -165,20 +186,56 @@ on_channel(void)
 	explicit_bzero(init.frame, (size_t)n);
 }
 
+/* Kills children that no keeper of ours is, until there are none. */
 static void
+orphans_kill(void)
+{
+	pid_t known[BOX_RUNS_MAX + 1];
+	size_t n = 0;
+
+	for (size_t i = 0; i < BOX_RUNS_MAX; i++)
+		if (init.jobs[i].pid && !init.jobs[i].orphaned)
+			known[n++] = init.jobs[i].pid;
+	if (init.spare.pid)
+		known[n++] = init.spare.pid;
+	if (tree_kill_children_except(known, n) > 0)
+		return;
+	init.orphans = false;
+	for (size_t i = 0; i < BOX_RUNS_MAX; i++)
+		if (init.jobs[i].orphaned) {
+			job_release(&init.jobs[i]);
+			init.live--;
+		}
+}
+
+/* False when no child is left. */
+static bool
 reap(void)
 {
+	int status;
 	pid_t pid;
 
-	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		bool whole = !init.bare ||
+			(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+		init.orphans = init.orphans || !whole;
 		if (init.spare.pid == pid)
 			job_release(&init.spare);
-		for (size_t i = 0; i < BOX_RUNS_MAX; i++)
-			if (init.jobs[i].pid == pid) {
-				job_release(&init.jobs[i]);
+		for (size_t i = 0; i < BOX_RUNS_MAX; i++) {
+			struct job *job = &init.jobs[i];
+			if (job->pid != pid || job->orphaned)
+				continue;
+			job->orphaned = !whole;
+			if (whole) {
+				job_release(job);
 				init.live--;
 			}
+		}
 	}
+	bool left = !(pid < 0 && errno == ECHILD);
+	if (init.orphans)
+		orphans_kill();
+	return left;
 }
 
 static void __attribute__((noreturn))
@@ -193,15 +250,22 @@ serve(void)
 			{ .fd = init.signals, .events = POLLIN },
 			{ .fd = init.box->life, .events = 0 },	/* hang-up only */
 		};
-		bool want = !init.spare.pid && !failed;
-		int n = poll(p, 3, !want ? -1 : init.live ? SPARE_DELAY_MS : 0);
-		if (p[2].revents)
-			_exit(0);	/* the launcher is gone */
+		bool want = !init.spare.pid && !failed && !init.ending;
+		if (init.ending)
+			p[0].fd = p[2].fd = -1;
+		int n = poll(p, 3, init.orphans ? ORPHANS_MS : !want ? -1 :
+			init.live ? SPARE_DELAY_MS : 0);
+		if (!init.ending && p[2].revents)
+			end_all();	/* the launcher is gone */
 		while (read(init.signals, &info, sizeof(info)) > 0)
-			;
+			if (info.ssi_signo == SIGTERM)
+				end_all();
 		bool had = init.spare.pid != 0;
-		reap();
+		if (!reap() && init.ending)
+			_exit(0);
 		failed = failed || (had && !init.spare.pid);
+		if (init.ending)
+			continue;
 		if (p[0].revents) {
 			failed = false;
 			on_channel();
@@ -215,26 +279,32 @@ static void
 close_all_but(struct box *box)
 {
 	/* Closed, not just close-on-exec: /proc/1/fd must have nothing. */
-	int keep[] = { 3, 4 };
-	size_t n = box->nlisteners;
+	int *kept[3 + BOX_LISTENERS_MAX] = { &box->channel, &box->life };
+	int n = 2;
 
-	box->channel = sys_fd_up(box->channel, 200);
-	box->life = sys_fd_up(box->life, 200);
-	for (size_t i = 0; i < n; i++)
-		if ((box->listeners[i] = sys_fd_up(box->listeners[i], 200)) < 0)
+	if (box->level == BOX_BARE)
+		kept[n++] = &box->living;
+	for (size_t i = 0; i < box->nlisteners; i++)
+		kept[n++] = &box->listeners[i];
+	for (int i = 0; i < n; i++)
+		*kept[i] = sys_fd_up(*kept[i], 200);
+	for (int i = 0; i < n; i++) {
+		if (*kept[i] < 0 || dup3(*kept[i], 3 + i, O_CLOEXEC) < 0)
 			_exit(1);
-	if (box->channel < 0 || box->life < 0 ||
-	    dup3(box->channel, keep[0], O_CLOEXEC) < 0 ||
-	    dup3(box->life, keep[1], O_CLOEXEC) < 0 || dup2(0, 2) < 0)
-		_exit(1);
-	box->channel = keep[0];
-	box->life = keep[1];
-	for (size_t i = 0; i < n; i++) {
-		if (dup3(box->listeners[i], 5 + (int)i, O_CLOEXEC) < 0)
-			_exit(1);
-		box->listeners[i] = 5 + (int)i;
+		*kept[i] = 3 + i;
 	}
-	sys_close_range(5 + (unsigned)n, ~0u);
+	if (dup2(0, 2) < 0)
+		_exit(1);
+	sys_close_range(3 + (unsigned)n, ~0u);
+}
+
+static void
+build_inside(struct box *box)
+{
+	root_build(box);
+	net_setup(box);
+	if (sethostname("sandbox", 7) < 0)
+		box_fail(box, BOX_STEP_UTSNS);
 }
 
 void
@@ -243,23 +313,26 @@ init_main(struct box *box)
 	sigset_t set;
 
 	init.box = box;
+	init.bare = box->level == BOX_BARE;
 	prctl(PR_SET_NAME, "gatehouse-init");
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+	if (!init.bare && prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
 		box_fail(box, BOX_STEP_PIDNS);
 	setsid();
-	root_build(box);
-	net_setup(box);
-	if (sethostname("sandbox", 7) < 0)
-		box_fail(box, BOX_STEP_UTSNS);
+	if (!init.bare)
+		build_inside(box);
 	close_all_but(box);
-	if (confine_caps(true) < 0)
+	if (init.bare)
+		bare_confine_init(box);
+	else if (confine_caps(true) < 0)
 		box_fail(box, BOX_STEP_CAPS);
-	if (chdir("/workspace") < 0)
+	if (chdir(init.bare ? box->home : "/workspace") < 0)
 		box_fail(box, BOX_STEP_CHDIR);
 	sigfillset(&set);
 	sigprocmask(SIG_SETMASK, &set, NULL);
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
+	if (init.bare)
+		sigaddset(&set, SIGTERM);
 	init.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (init.signals < 0)
 		box_fail(box, BOX_STEP_SPARE);

@@ -5,12 +5,22 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/pty.h"
 #include "sandbox/native-init/helper.h"
+
+static void
+close_pair(int fds[2])
+{
+	if (fds[0] >= 0)
+		close(fds[0]);
+	if (fds[1] >= 0)
+		close(fds[1]);
+}
 
 int
 job_prepare(const struct box *box, struct job *job)
@@ -24,8 +34,14 @@ job_prepare(const struct box *box, struct job *job)
 		close(request[1]);
 		return -1;
 	}
+	bool bare = box->level == BOX_BARE;
+	job->living[0] = job->living[1] = -1;
 	/* clone, not clone3: filters of containers know the former. */
-	pid_t pid = sys_clone(CLONE_NEWPID | CLONE_NEWNS | CLONE_PIDFD, &pidfd);
+	pid_t pid = bare && pipe2(job->living, O_CLOEXEC) < 0 ? -1 :
+		sys_clone((bare ? 0 : CLONE_NEWPID | CLONE_NEWNS) | CLONE_PIDFD,
+		&pidfd);
+	if (pid == 0 && bare)
+		bare_cmd_main(box, request[1], status[1]);
 	if (pid == 0)
 		cmd_main(box, request[1], status[1]);
 	int errnum = errno;
@@ -34,6 +50,7 @@ job_prepare(const struct box *box, struct job *job)
 	if (pid < 0) {
 		close(request[0]);
 		close(status[0]);
+		close_pair(job->living);
 		errno = errnum;
 		return -1;
 	}
@@ -77,15 +94,17 @@ ends_pipe(struct ends *e, bool to_command)
  * /dev/stdout and its kind. Give-back, out or a terminal, err, feed.
  */
 static int
-ends_make(struct ends *e, uint32_t flags)
+ends_make(struct ends *e, const struct job *job, uint32_t flags)
 {
 	int pty[2];
 
 	if (ends_pipe(e, false) < 0)
 		return -1;
 	if (flags & BOX_RUN_PTY) {
-		/* This sandbox's own /dev/pts: its terminals are its own. */
-		if (pty_open("/dev/pts/ptmx", pty) < 0)
+		/* This sandbox's own /dev/pts: its terminals are its own.  Bare:
+		 * it has none, and only the descriptors reach the command. */
+		if (pty_open(job->living[0] < 0 ? "/dev/pts/ptmx" : "/dev/ptmx",
+		    pty) < 0)
 			return -1;
 		e->fds[e->n][0] = pty[1];
 		e->fds[e->n++][1] = pty[0];
@@ -108,7 +127,7 @@ job_start(struct job *job, const void *frame, size_t len, uint32_t flags,
 	size_t ngive = 0;
 	union { const void *in; unsigned char *out; } data = { .in = frame };
 
-	if (ends_make(&ends, flags) < 0)
+	if (ends_make(&ends, job, flags) < 0)
 		goto fail;
 	for (size_t i = 0; i < ends.n; i++)
 		give[ngive++] = ends.fds[i][0];
@@ -119,7 +138,7 @@ job_start(struct job *job, const void *frame, size_t len, uint32_t flags,
 		goto fail;
 	close(job->request);
 	job->request = -1;
-	ret_fds[0] = job->pidfd;
+	ret_fds[0] = job->living[0] >= 0 ? job->living[0] : job->pidfd;
 	ret_fds[1] = job->status;
 	job->status = -1;
 	*ret_nfds = 2;
@@ -135,6 +154,16 @@ fail:;
 }
 
 void
+job_kill(const struct job *job)
+{
+	/* PID 1 of a namespace takes all with it; a keeper kills, then ends. */
+	if (job->living[0] < 0)
+		sys_pidfd_kill(job->pidfd);
+	else
+		kill(job->pid, SIGTERM);
+}
+
+void
 job_release(struct job *job)
 {
 	if (job->request >= 0)
@@ -142,5 +171,6 @@ job_release(struct job *job)
 	if (job->status >= 0)
 		close(job->status);
 	close(job->pidfd);
+	close_pair(job->living);
 	memset(job, 0, sizeof(*job));
 }

@@ -61,13 +61,11 @@ allow(int ruleset, const char *path, uint64_t access)
 	return result;
 }
 
+/* Of the root that was made for it. */
 static int
-allow_all(const struct box *box, int ruleset, uint64_t handled)
+allow_full(const struct box *box, int ruleset, uint64_t full, uint64_t use)
 {
 	static const char *const writable[] = { "/workspace", "/tmp", "/dev/shm" };
-	uint64_t full = handled & ~(FS_MAKE_CHAR | FS_MAKE_BLOCK);
-	uint64_t use = handled & (FS_READ_FILE | FS_READ_DIR | FS_WRITE_FILE |
-		FS_TRUNCATE | FS_IOCTL_DEV);
 
 	/* On / of the pivoted root: a rule on the session's /proc would not
 	 * cover the one mounted over it. */
@@ -88,6 +86,55 @@ allow_all(const struct box *box, int ruleset, uint64_t handled)
 	return 0;
 }
 
+static int
+allow_names(int ruleset, const char *dir, const char *const *names, size_t n,
+	uint64_t access)
+{
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < n; i++)
+		if (sys_format(path, sizeof(path), "%s%s", dir, names[i]) < 0 ||
+		    allow(ruleset, path, access) < 0)
+			return -1;
+	return 0;
+}
+
+/* Of the host's own root: what full would show, each where it is. */
+static int
+allow_bare(const struct box *box, int ruleset, uint64_t full, uint64_t use)
+{
+	const uint64_t read = FS_EXECUTE | FS_READ_FILE | FS_READ_DIR;
+	static const char *const more[] = { "etc/passwd", "etc/group",
+		"etc/nsswitch.conf", "etc/hosts" };
+
+	if (allow_names(ruleset, "/", graft_dirs, graft_ndirs, read) < 0 ||
+	    allow_names(ruleset, "/etc/", graft_etc, graft_netc, read) < 0 ||
+	    allow_names(ruleset, "/", more, sizeof(more) / sizeof(more[0]), read) < 0 ||
+	    allow_names(ruleset, "/dev/", graft_devices, graft_ndevices, use) < 0)
+		return -1;
+	/* /proc/self is another directory in each process, so it is all of it;
+	 * what is behind a ptrace check stays closed by Landlock itself. */
+	if (allow(ruleset, "/proc", FS_READ_FILE | FS_READ_DIR) < 0 ||
+	    allow(ruleset, box->home, full) < 0)
+		return -1;
+	for (size_t i = 0; i < box->seal->nbinds; i++)
+		if (allow(ruleset, box->seal->binds[i].source,
+		    box->seal->binds[i].writable ? full : read) < 0)
+			return -1;
+	return 0;
+}
+
+static int
+allow_all(const struct box *box, int ruleset, uint64_t handled)
+{
+	uint64_t full = handled & ~(FS_MAKE_CHAR | FS_MAKE_BLOCK);
+	uint64_t use = handled & (FS_READ_FILE | FS_READ_DIR | FS_WRITE_FILE |
+		FS_TRUNCATE | FS_IOCTL_DEV);
+
+	return box->level == BOX_BARE ? allow_bare(box, ruleset, full, use) :
+		allow_full(box, ruleset, full, use);
+}
+
 int
 landlock_confine(const struct box *box)
 {
@@ -95,7 +142,7 @@ landlock_confine(const struct box *box)
 	struct ruleset attr = { .fs = FS_ABI1 };
 	size_t size = sizeof(attr.fs);
 
-	if (abi == 0)
+	if (abi == 0 && box->level == BOX_FULL)
 		return 0;
 	if (abi >= 2)
 		attr.fs |= FS_REFER;

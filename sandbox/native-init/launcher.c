@@ -14,7 +14,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -23,6 +22,7 @@
 #include <unistd.h>
 
 #include "sandbox/native-init/helper.h"
+#include "sandbox/native-init/slots.h"
 
 enum kid_kind { KID_KEEPER, KID_BROOM, KID_TEND };
 
@@ -31,22 +31,12 @@ struct kid {
 	enum kid_kind kind;
 };
 
-struct slot {
-	bool used, kill, init_dead, uplink_dead;
-	uint32_t id;
-	pid_t setup;		/* builds the sandbox, then ends; 0: has ended */
-};
-
 static struct launcher {
 	struct seal seal;
 	int signals;
 	int life[2];		/* [1] is held by nobody but us */
 	struct kid *kids;
 	size_t nkids, size;
-	struct slot slots[BOX_MAX];
-	/* Shared with the setup children: the kernel writes the pids of what
-	 * they start here before it runs, so we can always kill it. */
-	struct box_pids *pids;
 	bool ending, orphans;
 	unsigned char frame[WIRE_FRAME_MAX];
 } l;
@@ -65,8 +55,8 @@ kid_add(pid_t pid, enum kid_kind kind)
 	l.kids[l.nkids++] = (struct kid){ pid, kind };
 }
 
-static pid_t
-fork_child(void)
+pid_t
+launcher_fork(void)
 {
 	pid_t pid = fork();
 
@@ -75,6 +65,7 @@ fork_child(void)
 		close(l.signals);
 		close(l.life[1]);
 		close(HELPER_CHANNEL);
+		slots_forget();
 	}
 	return pid;
 }
@@ -92,24 +83,11 @@ child_failed(int channel, int errnum, const char *step)
 	wire_out_done(&out);
 }
 
-static void
-box_failed(int channel, enum box_step step, int errnum, const char *detail)
-{
-	struct wire_out out;
-
-	wire_out_init(&out, BOX_FAILED);
-	wire_put_u32(&out, step);
-	wire_put_u32(&out, (uint32_t)errnum);
-	wire_put_str(&out, detail);
-	(void)wire_send(channel, &out, NULL, 0, MSG_DONTWAIT);
-	wire_out_done(&out);
-}
-
 /* A forked child that removes a sandbox's cgroups, or those left by others. */
-static void
-broom(const char *name)
+void
+launcher_broom(const char *name)
 {
-	pid_t pid = fork_child();
+	pid_t pid = launcher_fork();
 
 	if (pid == 0) {
 		if (name)
@@ -122,17 +100,12 @@ broom(const char *name)
 		kid_add(pid, KID_BROOM);
 }
 
-static int
-slot_cgroup(char *name, size_t size, size_t slot)
-{
-	return sys_format(name, size, "gatehouse-%d-%zu", (int)getpid(), slot);
-}
-
 static void
-on_seal(struct wire_in *in)
+on_seal(struct wire_in *in, const int *fds, size_t nfds)
 {
+	(void)fds, (void)nfds;
 	if (seal_parse(&l.seal, in) && l.seal.native && geteuid() == 0)
-		broom(NULL);
+		launcher_broom(NULL);
 }
 
 static void
@@ -141,8 +114,6 @@ on_spawn(struct wire_in *in, const int *fds, size_t nfds)
 	struct keeper_req req = { .launcher = getpid() };
 	size_t n, next = 1;
 
-	if (nfds == 0)
-		return;
 	req.argv = wire_get_strv(in, &n);
 	bool empty = n == 0;
 	req.env = wire_get_strv(in, &n);
@@ -163,7 +134,7 @@ on_spawn(struct wire_in *in, const int *fds, size_t nfds)
 	} else if (!l.seal.local || l.ending) {
 		child_failed(fds[0], EPERM, "be permitted to start it");
 	} else {
-		pid_t pid = fork_child();
+		pid_t pid = launcher_fork();
 		if (pid == 0)
 			keeper_main(&l.seal, &req);
 		if (pid < 0)
@@ -182,35 +153,15 @@ on_tend(struct wire_in *in, const int *fds, size_t nfds)
 	const char *workspace = wire_get_str(in);
 
 	/* No answer is an answer: the channel ends. */
-	if (!wire_in_end(in) || nfds != 1 || !l.seal.native || l.ending ||
+	(void)nfds;
+	if (!wire_in_end(in) || !l.seal.native || l.ending ||
 	    (verb != TEND_EMPTY && verb != TEND_MEASURE))
 		return;
-	pid_t pid = fork_child();
+	pid_t pid = launcher_fork();
 	if (pid == 0)
 		tend_main(&l.seal, (enum tend_verb)verb, workspace, fds[0]);
 	if (pid > 0)
 		kid_add(pid, KID_TEND);
-}
-
-static struct slot *
-slot_find(uint32_t id)
-{
-	for (size_t i = 0; i < BOX_MAX; i++)
-		if (l.slots[i].used && l.slots[i].id == id)
-			return &l.slots[i];
-	return NULL;
-}
-
-static struct slot *
-slot_take(uint32_t id)
-{
-	for (size_t i = 0; i < BOX_MAX; i++)
-		if (!l.slots[i].used) {
-			l.slots[i] = (struct slot){ .used = true, .id = id };
-			l.pids[i] = (struct box_pids){ 0, 0 };
-			return &l.slots[i];
-		}
-	return NULL;
 }
 
 static void
@@ -218,64 +169,25 @@ on_open(struct wire_in *in, const int *fds, size_t nfds)
 {
 	uint32_t id = wire_get_u32(in);
 	const char *workspace = wire_get_str(in);
-	struct slot *slot;
+	uint32_t level = wire_get_u32(in);
 
-	if (nfds == 0)
-		return;
-	if (!wire_in_end(in) || nfds != 1 || slot_find(id)) {
-		box_failed(fds[0], BOX_STEP_REQUEST, EBADMSG, "");
-		return;
-	}
-	if (!l.seal.native || l.ending) {
-		box_failed(fds[0], BOX_STEP_REQUEST, EPERM, "");
-		return;
-	}
-	slot = slot_take(id);
-	if (!slot) {
-		box_failed(fds[0], BOX_STEP_REQUEST, EMFILE, "");
-		return;
-	}
-	static struct box box;
-	memset(&box, 0, sizeof(box));
-	box.seal = &l.seal;
-	box.channel = fds[0];
-	box.life = l.life[0];
-	box.launcher = getpid();
-	box.workspace = workspace;
-	size_t index = (size_t)(slot - l.slots);
-	if (slot_cgroup(box.cgroup, sizeof(box.cgroup), index) < 0)
-		abort();
-	slot->setup = fork_child();
-	if (slot->setup == 0)
-		box_main(&box, &l.pids[index]);
-	if (slot->setup < 0) {
-		box_failed(fds[0], BOX_STEP_REQUEST, errno, "fork");
-		slot->used = false;
-	}
+	(void)nfds;
+	if (!wire_in_end(in) || level > BOX_BARE)
+		slots_refuse(fds[0], EBADMSG);
+	else if (!l.seal.native || l.ending || (level == BOX_BARE && !l.seal.bare))
+		slots_refuse(fds[0], EPERM);
+	else
+		slots_open(id, (enum box_level)level, workspace, fds[0]);
 }
 
 static void
-slot_kill(struct slot *slot)
+on_kill(struct wire_in *in, const int *fds, size_t nfds)
 {
-	struct box_pids *pids = &l.pids[slot - l.slots];
+	uint32_t id = wire_get_u32(in);
 
-	/* All are our children and not reaped yet, so the pids are theirs. */
-	slot->kill = true;
-	if (slot->setup > 0)
-		kill(slot->setup, SIGKILL);
-	if (pids->init > 0 && !slot->init_dead)
-		kill(pids->init, SIGKILL);
-	if (pids->uplink > 0 && !slot->uplink_dead)
-		kill(pids->uplink, SIGKILL);
-}
-
-static void
-on_kill(struct wire_in *in)
-{
-	struct slot *slot = slot_find(wire_get_u32(in));
-
-	if (wire_in_end(in) && slot)
-		slot_kill(slot);
+	(void)fds, (void)nfds;
+	if (wire_in_end(in))
+		slots_kill(id);
 }
 
 static void
@@ -287,9 +199,40 @@ end_all(void)
 			kill(l.kids[i].pid, SIGTERM);	/* kills its tree first */
 		else if (l.kids[i].kind == KID_TEND)
 			kill(l.kids[i].pid, SIGKILL);
-	for (size_t i = 0; i < BOX_MAX; i++)
-		if (l.slots[i].used)
-			slot_kill(&l.slots[i]);
+	slots_kill_all();
+}
+
+/*
+ * All that may be asked of us.  A frame of another type, from before the seal,
+ * for something the seal does not permit, or with other descriptors than these
+ * is dropped or answered with a refusal; each handler then reads its fields,
+ * every one of which is checked, and does nothing unless all are good.
+ *
+ *	SEAL	once; what it says can't be widened later
+ *	SPAWN	a process of the host, as the sealed user: backend local
+ *	OPEN	a sandbox over a workspace beneath the sealed state directory
+ *	KILL	of a sandbox that was opened by OPEN, by our own number
+ *	TEND	the files of such a workspace, as the sandbox's uid
+ */
+static const struct request {
+	uint32_t type;
+	unsigned min_fds, max_fds;
+	void (*handle)(struct wire_in *in, const int *fds, size_t nfds);
+} requests[] = {
+	{ LAUNCHER_SEAL, 0, 0, on_seal },
+	{ LAUNCHER_SPAWN, 1, WIRE_FDS_MAX, on_spawn },
+	{ LAUNCHER_OPEN, 1, 1, on_open },
+	{ LAUNCHER_KILL, 0, 0, on_kill },
+	{ LAUNCHER_TEND, 1, 1, on_tend },
+};
+
+static void
+handle(uint32_t type, struct wire_in *in, const int *fds, size_t nfds)
+{
+	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++)
+		if (requests[i].type == type && nfds >= requests[i].min_fds &&
+		    nfds <= requests[i].max_fds)
+			requests[i].handle(in, fds, nfds);
 }
 
 static void
@@ -307,44 +250,11 @@ on_channel(void)
 		end_all();
 		return;
 	}
-	/* The table of requests.  Nothing but the seal comes before the seal. */
-	uint32_t type = wire_in_init(&in, l.frame, (size_t)n);
-	if (type == LAUNCHER_SEAL)
-		on_seal(&in);
-	else if (type == LAUNCHER_SPAWN)
-		on_spawn(&in, fds, nfds);
-	else if (type == LAUNCHER_OPEN)
-		on_open(&in, fds, nfds);
-	else if (type == LAUNCHER_KILL)
-		on_kill(&in);
-	else if (type == LAUNCHER_TEND)
-		on_tend(&in, fds, nfds);
+	handle(wire_in_init(&in, l.frame, (size_t)n), &in, fds, nfds);
 	while (nfds)
 		close(fds[--nfds]);
 	/* The next fork must not carry this command's text along. */
 	explicit_bzero(l.frame, (size_t)n);
-}
-
-static void
-slot_settle(struct slot *slot)
-{
-	size_t index = (size_t)(slot - l.slots);
-	char name[64];
-
-	if (slot->setup > 0)
-		return;
-	if (l.pids[index].init && !slot->init_dead) {
-		if (slot->kill)
-			kill(l.pids[index].init, SIGKILL);
-		return;
-	}
-	if (l.pids[index].uplink && !slot->uplink_dead) {
-		kill(l.pids[index].uplink, SIGKILL);
-		return;
-	}
-	slot->used = false;
-	if (geteuid() == 0 && slot_cgroup(name, sizeof(name), index) == 0)
-		broom(name);
 }
 
 static void
@@ -358,20 +268,7 @@ on_dead(pid_t pid, int status)
 			l.kids[i] = l.kids[--l.nkids];
 			return;
 		}
-	for (size_t i = 0; i < BOX_MAX; i++) {
-		struct slot *slot = &l.slots[i];
-		if (!slot->used || (slot->setup != pid && l.pids[i].init != pid &&
-		    l.pids[i].uplink != pid))
-			continue;
-		if (slot->setup == pid)
-			slot->setup = 0;
-		else if (l.pids[i].uplink == pid)
-			slot->uplink_dead = true;
-		else
-			slot->init_dead = true;
-		slot_settle(slot);
-		return;
-	}
+	l.orphans = slots_dead(pid, status, l.orphans) || l.orphans;
 }
 
 /* Kills children that nobody keeps; false once there is none. */
@@ -383,15 +280,9 @@ orphans_kill(void)
 
 	if (!known)
 		return true;
-	for (size_t i = 0; i < BOX_MAX; i++) {
-		if (l.slots[i].used && l.slots[i].setup > 0) {
-			free(known);
-			return true;	/* its init may just appear: later */
-		}
-		if (!l.slots[i].used)
-			continue;
-		known[n++] = l.pids[i].init;
-		known[n++] = l.pids[i].uplink;
+	if (!slots_known(known, &n)) {
+		free(known);
+		return true;
 	}
 	for (size_t i = 0; i < l.nkids; i++)
 		known[n++] = l.kids[i].pid;
@@ -409,7 +300,10 @@ reap(void)
 
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
 		on_dead(pid, status);
-	l.orphans = l.orphans && pid == 0 && orphans_kill();
+	if (l.orphans && !(pid == 0 && orphans_kill())) {
+		l.orphans = false;
+		slots_settle();
+	}
 	return pid == 0;
 }
 
@@ -440,10 +334,8 @@ launcher_setup(void)
 	sigaddset(&set, SIGCHLD);
 	sigaddset(&set, SIGTERM);
 	l.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	l.pids = mmap(NULL, BOX_MAX * sizeof(*l.pids), PROT_READ | PROT_WRITE,
-		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	return l.signals >= 0 && l.pids != MAP_FAILED &&
-		pipe2(l.life, O_CLOEXEC) == 0;
+	return l.signals >= 0 && pipe2(l.life, O_CLOEXEC) == 0 &&
+		slots_init(&l.seal, l.life[0]);
 }
 
 int

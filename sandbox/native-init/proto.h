@@ -22,11 +22,18 @@ enum box_network {
 #define BOX_PROXY_PORT 3128	/* of 127.0.0.1, and of ::1 where there is IPv6 */
 #define BOX_LISTENERS_MAX 2
 
+enum box_level {
+	BOX_FULL,		/* namespaces, seccomp, Landlock */
+	BOX_BARE,		/* "landlock": seccomp and Landlock alone */
+};
+#define BOX_NLEVELS 2
+
 /* The channel of one sandbox: from its init, then to it. */
 enum box_frame {
-	BOX_READY = 64,		/* u32 landlock ABI, str limits, u64 x 7 namespaces | pidfd of init[, listeners] */
+	BOX_READY = 64,		/* u32 landlock ABI, str limits, u64 x 7 namespaces
+				 * | pidfd of init, or what hangs up when all is dead[, listeners] */
 	BOX_FAILED,		/* u32 enum box_step, u32 errno, str detail */
-	BOX_STARTED,		/* u32 run, u32 pid inside | pidfd, status, giveback, out[, err][, feed] */
+	BOX_STARTED,		/* u32 run, u32 pid inside | pidfd (or as above), status, giveback, out[, err][, feed] */
 	BOX_NOT_STARTED,	/* u32 run, u32 enum box_step, u32 errno */
 	BOX_RUN = 96,		/* u32 run, u32 flags, strv env | script[, stdin][, rpc] */
 	BOX_KILL,		/* u32 run */
@@ -70,6 +77,7 @@ struct box_status {
 	X(CGROUP, "set limits by cgroup") \
 	X(STATE, "open the state directory") \
 	X(WORKSPACE, "open the workspace") \
+	X(REACH, "reach the workspace as the sandbox's uid") \
 	X(BIND, "open a bind") \
 	X(IMAGE, "open the root file system") \
 	X(SYSTEM, "open a system directory") \

@@ -99,10 +99,24 @@ uplink_ok(struct seal *seal)
 }
 
 static void
+parse_filter(struct seal_filter *filter, struct wire_in *in)
+{
+	size_t len;
+	const void *program = wire_get_bytes(in, &len);
+
+	if (len == 0 || len % sizeof(struct sock_filter))
+		return;
+	filter->program = malloc(len);
+	if (!filter->program)
+		return;
+	memcpy(filter->program, program, len);
+	filter->len = len;
+}
+
+static void
 parse_native(struct seal *seal, const void *data, size_t len)
 {
 	struct wire_in in = { data, len, false };
-	size_t filter_len;
 	struct stat st;
 
 	seal->uid = wire_get_u32(&in);
@@ -117,20 +131,18 @@ parse_native(struct seal *seal, const void *data, size_t len)
 	uint32_t network = wire_get_u32(&in);
 	seal->uplink = strdup(wire_get_str(&in));
 	parse_binds(seal, &in);
-	const void *filter = wire_get_bytes(&in, &filter_len);
+	seal->bare = wire_get_u32(&in) == 1;
+	for (int i = 0; i < BOX_NLEVELS; i++)
+		parse_filter(&seal->filters[i], &in);
 	/* Host uid 0 is never what a sandbox runs as. */
 	if (!wire_in_end(&in) || seal->uid == 0 || seal->gid == 0 ||
 	    !seal->state_dir || seal->state_dir[0] != '/' || !seal->image ||
-	    network >= BOX_NETWORK_END || filter_len == 0 || filter_len % sizeof(struct sock_filter) ||
+	    network >= BOX_NETWORK_END || !seal->filters[BOX_FULL].program ||
+	    (seal->bare && !seal->filters[BOX_BARE].program) ||
 	    stat(seal->state_dir, &st) < 0 || !S_ISDIR(st.st_mode))
 		return;
 	seal->state_dev = st.st_dev;
 	seal->state_ino = st.st_ino;
-	seal->seccomp = malloc(filter_len);
-	if (!seal->seccomp)
-		return;
-	memcpy(seal->seccomp, filter, filter_len);
-	seal->seccomp_len = filter_len;
 	seal->network = (enum box_network)network;
 	if (network == BOX_NETWORK_FULL && !uplink_ok(seal))
 		return;

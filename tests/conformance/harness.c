@@ -60,7 +60,7 @@ cf_open(void)
 	sandboxes_on_alarm(cf.sb, on_alarm, NULL);
 	sandboxes_probe(cf.sb, on_flag, &probed);
 	assert_true(real_until(&cf.real, &probed));
-	cf.props = sandbox_props(cf.sb, SANDBOX_MESSAGING);
+	cf.props = sandbox_props_of(cf.sb, &key_a);
 }
 
 void
@@ -107,6 +107,7 @@ cf_start(const char *backend)
 	cf_docker.helper = getenv("GATEHOUSE_HELPER");
 	if (!engine_hosts[0])
 		engine_hosts[0] = "unix:///nonexistent";
+	native.minimum = getenv("CONFORMANCE_MINIMUM");
 	cf.opts = (struct sandbox_opts){
 		.messaging_backend = backend, .console_backend = backend,
 		.state_dir = cf.dir, .instance_id = "conformance",

@@ -93,7 +93,8 @@ static const struct {
 	CALL(fsopen), CALL(mount_setattr), CALL(move_mount), CALL(prlimit64),
 	CALL(kill), CALL(socket), CALL(socketpair), CALL(cachestat), CALL(quotactl),
 	CALL(pidfd_open), CALL(setuid), CALL(memfd_create), CALL(mq_open),
-	CALL(vhangup), CALL(lookup_dcookie), CALL(clone),
+	CALL(vhangup), CALL(lookup_dcookie), CALL(clone), CALL(renameat2),
+	CALL(setpriority),
 };
 
 /* Arguments: numbers, s:TEXT, b (a zeroed buffer). */

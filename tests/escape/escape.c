@@ -38,6 +38,7 @@ static struct suite {
 	struct nat nat;
 	char *attack;		/* outside */
 	char *state;		/* has a secret that a command may try to read */
+	const char *inside;	/* the workspace as a command sees it */
 	char *variables;	/* for both sides: NAME=value lines of shell */
 	int shm;
 	unsigned n, failed, skipped;
@@ -214,8 +215,8 @@ static void
 inside_start(struct nat_run *run, const char *command, unsigned flags)
 {
 	/* Variables in one line that isn't exported. */
-	CLEANUP_FREE char *script = mem_printf("A=/workspace/attack\nP1=1\n%s%s",
-		s.variables, command);
+	CLEANUP_FREE char *script = mem_printf("A=%s/attack\nP1=1\n%s%s",
+		s.inside, s.variables, command);
 
 	nat_spawn(&s.nat, run, script, flags, NULL);
 }
@@ -339,6 +340,7 @@ main(int argc, char **argv)
 	const char *const every[] = { "*", NULL }, *const ports[] = { "1-65535", NULL };
 	const char *const named[] = { "127.0.0.77", NULL };
 	const struct native_opts opts = {
+		.minimum = getenv("ESCAPE_MINIMUM"),
 		.network = argc == 4 ? argv[3] : "none",
 		.egress = { .allow = every, .ports = ports, .private_allow = named },
 		.memory_max = 256u << 20, .pids_max = 100, .files_max = 256,
@@ -357,11 +359,21 @@ main(int argc, char **argv)
 		printf("Bail out! %s\n", s.nat.error);
 		return 1;
 	}
+	/* At another level than full only the probe says so, and commands of
+	 * another uid must pass through. */
+	if (opts.minimum && (chmod(s.nat.state, 0711) < 0 || !nat_probe(&s.nat) ||
+	    strcmp(s.nat.props.level, opts.minimum) != 0)) {
+		printf("1..0 # SKIP %s\n", s.nat.error[0] ? s.nat.error :
+			"there is a better level here");
+		nat_stop(&s.nat);
+		return getenv("ESCAPE_MUST_RUN") ? 1 : 0;
+	}
 	if (!nat_open(&s.nat)) {
 		printf("1..0 # SKIP %s\n", s.nat.error);
 		nat_stop(&s.nat);
 		return getenv("ESCAPE_MUST_RUN") ? 1 : 0;
 	}
+	s.inside = opts.minimum ? s.nat.workspace : "/workspace";
 	bait_all();
 	copy_attack(s.attack);
 	probe_all(argv[1]);

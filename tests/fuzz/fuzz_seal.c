@@ -23,8 +23,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	REQUIRE(seal.sealed);
 	REQUIRE(good || (!seal.local && !seal.native));
 	if (seal.native) {
-		REQUIRE(seal.uid != 0 && seal.gid != 0 && seal.seccomp &&
-			seal.seccomp_len >= 8 && seal.seccomp_len % 8 == 0 &&
+		REQUIRE(seal.uid != 0 && seal.gid != 0 && seal.filters[BOX_FULL].program &&
+			seal.filters[BOX_FULL].len >= 8 &&
+			seal.filters[BOX_FULL].len % 8 == 0 &&
+			(!seal.bare || seal.filters[BOX_BARE].program) &&
 			seal.state_dir[0] == '/');
 		REQUIRE(seal.network < BOX_NETWORK_END &&
 			(seal.network != BOX_NETWORK_FULL || seal.uplink[0] == '/'));
@@ -41,6 +43,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	free(seal.state_dir);
 	free(seal.image);
 	free(seal.uplink);
-	free(seal.seccomp);
+	for (int i = 0; i < BOX_NLEVELS; i++)
+		free(seal.filters[i].program);
 	return 0;
 }

@@ -292,7 +292,7 @@ start_write(struct process_call *c, bool submit)
 		    c->id),
 		.dir = json_get_str(state, "cwd", ""),
 		.sandbox = c->sandbox,
-		.props = sandbox_props(c->env.sandboxes, c->env.sandbox.owner),
+		.props = sandbox_props_of(c->env.sandboxes, &c->env.sandbox),
 		.what = what,
 	};
 

@@ -225,7 +225,7 @@ terminal_call(const struct tool_env *env, const char *call_id,
 	t->call_id = mem_str(call_id);
 	t->args = json_clone(args);
 	t->sandbox = sandbox_key_text(&env->sandbox);
-	t->props = sandbox_props(env->sandboxes, env->sandbox.owner);
+	t->props = sandbox_props_of(env->sandboxes, &env->sandbox);
 	t->done = done;
 	t->arg = arg;
 	t->refused = find_fault(args);
