@@ -48,7 +48,7 @@ static const struct model_type *fake_model_type;
 static double sent_at, called_at;
 
 static const struct gateway_platform platforms[] = {
-	{ &timed_platform, NULL, "900", true },
+	{ .platform = &timed_platform, .account = "900", .vital = true },
 };
 
 static double

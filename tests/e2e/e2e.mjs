@@ -48,7 +48,9 @@ test('strangers get nothing and are not stored', async (w) => {
 
 test('a new message ends the whole tree and is answered with the old words', async (w) => {
   const gateway = await w.gateway();
-  await w.say('run sleep 98761 & setsid sleep 98762 & (setsid sh -c "sleep 98763 &") ; sleep 98764');
+  // In a file: what is plainly left behind is refused before it starts.
+  await w.say('run echo \'sleep 98761 & setsid sleep 98762 & (setsid sh -c "sleep 98763 &"); ' +
+    'sleep 98764\' >tree; sh tree');
   await until('the tree runs', () => w.processes('9876').length >= 4);
   const at = Date.now();
   await w.say('run echo the new one');
