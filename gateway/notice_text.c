@@ -5,10 +5,38 @@
 #include "base/buf.h"
 #include "base/ids.h"
 #include "base/mem.h"
+#include "base/redact.h"
 #include "base/utf8.h"
 
 #define TEXT_MAX (32 * 1024)
 #define COMMAND_SHOWN 100	/* bytes, in the line for a person */
+#define COMMAND_KEPT 200
+
+enum notices_show
+notices_show_parse(const char *word)
+{
+	static const char *const words[] = {
+		[NOTICES_ALL] = "all", [NOTICES_RESULT] = "result",
+		[NOTICES_ERROR] = "error", [NOTICES_OFF] = "off",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (strcmp(words[i], word) == 0)
+			return (enum notices_show)i;
+	return NOTICES_ALL;
+}
+
+char *
+notice_command(const char *command)
+{
+	CLEANUP_BUF struct buf masked;
+	size_t len = strnlen(command, (size_t)8 * COMMAND_KEPT);
+
+	buf_init(&masked, (size_t)32 * COMMAND_KEPT);
+	(void)redact_text(&masked, command, len);
+	return mem_strn(masked.data, utf8_cut(masked.data, masked.len,
+	    COMMAND_KEPT));
+}
 
 bool
 notice_is_success(const struct notice_words *w)

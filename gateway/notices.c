@@ -7,13 +7,10 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "base/redact.h"
-#include "base/utf8.h"
 #include "gateway/notice_text.h"
 #include "gateway/session_news.h"
 
 #define LEDGER_KIND "process"
-#define COMMAND_SHOWN 200
 #define JOIN_MS 200		/* what comes at once is told at once */
 #define RETRY_MS 10000
 #define MAIL_MAX 8		/* notices in one message */
@@ -74,20 +71,6 @@ notices_new(const struct notices_env *env)
 	TAILQ_INIT(&n->waiting);
 	TAILQ_INIT(&n->mails);
 	return n;
-}
-
-enum notices_show
-notices_show_parse(const char *word)
-{
-	static const char *const words[] = {
-		[NOTICES_ALL] = "all", [NOTICES_RESULT] = "result",
-		[NOTICES_ERROR] = "error", [NOTICES_OFF] = "off",
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		if (strcmp(words[i], word) == 0)
-			return (enum notices_show)i;
-	return NOTICES_ALL;
 }
 
 static void
@@ -196,19 +179,6 @@ settle(struct notices *n, struct tracked *t)
 	tracked_free(t);
 }
 
-/* The start of a command, masked: rows and notices need no more. */
-static char *
-shown(const char *command)
-{
-	CLEANUP_BUF struct buf masked;
-	size_t len = strnlen(command, (size_t)8 * COMMAND_SHOWN);
-
-	buf_init(&masked, (size_t)32 * COMMAND_SHOWN);
-	(void)redact_text(&masked, command, len);
-	return mem_strn(masked.data, utf8_cut(masked.data, masked.len,
-	    COMMAND_SHOWN));
-}
-
 static struct tracked *
 track(struct notices *n, const struct notice_process *p)
 {
@@ -217,7 +187,7 @@ track(struct notices *n, const struct notice_process *p)
 
 	t->id = mem_str(p->id);
 	t->session_key = mem_str(p->session_key);
-	t->command = shown(p->command);
+	t->command = notice_command(p->command);
 	origin_from_json(&t->origin, origin);
 	t->notify = p->notify;
 	t->watch = p->watch;
@@ -239,22 +209,11 @@ notices_started(struct notices *n, const struct notice_process *p)
 static char *
 line_for_person(const struct notices *n, const struct notice_words *w)
 {
-	bool end = w->kind == PROCESS_ENDED;
-	bool say = false;
+	enum notices_show show = n->env.show;
+	bool say = show == NOTICES_ALL || (w->kind == PROCESS_ENDED &&
+	    (show == NOTICES_RESULT ||
+	    (show == NOTICES_ERROR && !notice_is_success(w))));
 
-	switch (n->env.show) {
-	case NOTICES_ALL:
-		say = true;
-		break;
-	case NOTICES_RESULT:
-		say = end;
-		break;
-	case NOTICES_ERROR:
-		say = end && !notice_is_success(w);
-		break;
-	case NOTICES_OFF:
-		break;
-	}
 	return say ? notice_line(w) : NULL;
 }
 

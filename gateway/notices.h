@@ -17,22 +17,13 @@
 
 #include "base/loop.h"
 #include "gateway/delivery.h"
+#include "gateway/notice_text.h"
 #include "gateway/route.h"
 #include "sandbox/sandbox.h"
 #include "store/store.h"
 
 struct notices;
 struct sessions;
-
-/* display.background_process_notifications: what a person sees besides. */
-enum notices_show {
-	NOTICES_ALL,		/* ends, and when a watched line wakes the model */
-	NOTICES_RESULT,		/* ends */
-	NOTICES_ERROR,		/* ends that were no success */
-	NOTICES_OFF,
-};
-/* By the setting's word; it was checked. */
-enum notices_show notices_show_parse(const char *word);
 
 struct notices_env {
 	struct loop *loop;
