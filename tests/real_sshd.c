@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -176,7 +177,13 @@ launch(struct sshd *s)
 
 	s->pid = fork();
 	if (s->pid == 0) {
+		int null = open("/dev/null", O_RDWR);
+
 		setsid();
+		/* Whoever reads our output must not wait for it; nor may it stay. */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (int i = 0; i < 3; i++)
+			dup2(null, i);
 		if (geteuid() == 0 && !make_account(s))
 			_exit(126);
 		execl(SSHD, SSHD, "-D", "-f", config, "-E", log, (char *)NULL);

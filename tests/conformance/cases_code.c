@@ -13,9 +13,32 @@
 
 static const bool by_files = true;	/* the state of a case: its address */
 
+static bool
+has_python(void)
+{
+	static int known = -1;
+	struct ran r;
+
+	if (known < 0) {
+		cf_run(&r, "command -v python3 >/dev/null");
+		known = r.code == 0;
+		cf_done(&r);
+	}
+	return known;
+}
+
 static void
 start(void **state)
 {
+	if (!has_python()) {
+		fprintf(stderr, "SKIP: there is no python3 in this sandbox\n");
+		skip();
+	}
+	/* Scripts have a socket there; the files have no place to be. */
+	if (*state == &by_files && strcmp(cf.props.level, "landlock") == 0) {
+		fprintf(stderr, "SKIP: level landlock has no mailbox\n");
+		skip();
+	}
 	tw_start();
 	tw.env.code.files = *state == &by_files;
 	tw.env.code.timeout_ms = 15000;
@@ -63,7 +86,7 @@ a_script_calls_tools(void **state)
 	assert_int_equal(tw.phase, TOOL_RUNNING);
 	if (tw.prompts)
 		fprintf(stderr, "# asked: %s\n", tw.prompt);
-	if (cf.props.isolation & SANDBOX_NO_HOST_FILES)
+	if ((cf.props.isolation & SANDBOX_ISOLATED) == SANDBOX_ISOLATED)
 		assert_int_equal(tw.prompts, 0);
 	tw_stop();
 }
@@ -106,7 +129,7 @@ time_is_limited_and_what_was_printed_stays(void **state)
 	expect("timeout", NULL);
 	assert_int_equal(strncmp(tw_str("output"), "half\n", 5), 0);
 	assert_non_null(strstr(tw_str("output"), "timed out after 1s"));
-	assert_true(real_none_left(mark));
+	assert_true(cf_none_left(mark));
 	tw_stop();
 }
 
@@ -125,7 +148,7 @@ a_cancel_ends_script_calls_and_children(void **state)
 		real_turn(&cf.real, 25);
 	assert_true(real_count(mark) >= 2);
 	op_cancel(&op);
-	assert_true(real_none_left(mark));
+	assert_true(cf_none_left(mark));
 	assert_false(tw.done);
 	assert_string_equal(tw_shell("echo alive"), "alive\n");
 	tw_stop();
