@@ -127,7 +127,8 @@ if [ "$(id -u)" = 0 ]; then
 		grep -q 'not claimed that the host.s network' "$dir/out" &&
 		! grep -q 'NOT TRUE' "$dir/out"
 	result $? 'doctor claims files and processes, and not the network'
-	mount --bind /dev/null "$(readlink -f "$(command -v slirp4netns)")"
+	: >"$dir/empty"
+	mount --bind "$dir/empty" "$(readlink -f "$(command -v slirp4netns)")"
 	script=true
 	env GATEHOUSE_HOME="$dir/none" "$bin" sandbox exec --network full -- true \
 		>"$dir/out" 2>"$dir/err" </dev/null

@@ -132,7 +132,8 @@ make_command(const struct search_call *c, struct buf *out)
 {
 	int64_t context = json_get_int(c->args, "context", 0);
 
-	buf_add_str(out, "LC_ALL=C.UTF-8; export LC_ALL\n");
+	/* An image may lack it, and bash says so. */
+	buf_add_str(out, "{ LC_ALL=C.UTF-8; export LC_ALL; } 2>/dev/null\n");
 	word(out, "p", json_get_str(c->args, "pattern", ""));
 	word(out, "d", c->path);
 	word(out, "g", json_get_str(c->args, "file_glob", ""));
