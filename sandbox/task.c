@@ -323,7 +323,10 @@ task_again(struct task *task, const struct err *err)
 	mem_free(task->dir);
 	task->dir = NULL;
 	log_info("sandbox", NULL, "%s: opened again: %s", cell->id, err->text);
-	note(task, "the sandbox had been removed by somebody; this ran in a new one");
+	/* A line that was closed and opened again is no news. */
+	if (!(cell->slot->backend->flags & BACKEND_REMOTE))
+		note(task, "the sandbox had been removed by somebody; this ran in "
+		    "a new one");
 	task_enter(task, TASK_WAIT);
 	cell_changed(cell);
 	return true;
