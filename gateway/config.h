@@ -68,6 +68,10 @@ struct config {
 		bool mount_cwd, host_user, persistent, persist_across, reap;
 		int64_t shm_size, memory_mb, disk_mb;
 	} docker;
+	struct {		/* keys of section terminal for singularity */
+		char *image, *scratch;
+		struct config_list binds;
+	} singularity;
 	struct {
 		char *terminal_backend, *sandbox_image;
 		int64_t sandbox_lifetime_s;	/* -1: not set */

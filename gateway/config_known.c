@@ -110,7 +110,6 @@ static const struct config_known known[] = {
 	{ "terminal.modal_mode", NULL, BACKEND_NOTE },
 	{ "terminal.docker_snap_compat", "false", "the hardening of containers stays on" },
 	{ "terminal.docker_shared_container_key", "", "every session has a container of its own" },
-	{ "terminal.singularity_image", NULL, BACKEND_NOTE },
 	{ "terminal.modal_image", NULL, BACKEND_NOTE },
 	{ "terminal.daytona_image", NULL, BACKEND_NOTE },
 	{ "terminal.vercel_runtime", NULL, BACKEND_NOTE },

@@ -81,6 +81,22 @@ fill_ssh(struct config_sandbox *s, const struct config *cfg,
 	};
 }
 
+static void
+fill_singularity(struct config_sandbox *s, const struct config *cfg,
+	const char *const *environ)
+{
+	s->singularity = (struct singularity_opts){
+		.helper = s->helper ? s->helper : "gatehouse-helper",
+		.scratch = *cfg->singularity.scratch ? cfg->singularity.scratch :
+			NULL,
+		.binds = items(&cfg->singularity.binds),
+		.environ = environ,
+		.persistent = cfg->docker.persistent,
+		.memory = s->docker.docker.memory,
+		.cpu_milli = s->docker.docker.cpu_milli,
+	};
+}
+
 void
 config_sandbox_init(struct config_sandbox *s, const struct config *cfg,
 	const struct override *where, const char *const *environ)
@@ -132,10 +148,13 @@ config_sandbox_init(struct config_sandbox *s, const struct config *cfg,
 		.docker = &s->docker.docker,
 		.podman = &s->docker.podman,
 		.ssh = &s->ssh,
+		.singularity = &s->singularity,
+		.apptainer = &s->singularity,
 	};
 	config_docker_init(&s->docker, cfg, environ,
 		strcmp(where->backend, "docker") == 0 ||
 		strcmp(where->backend, "podman") == 0);
+	fill_singularity(s, cfg, environ);
 }
 
 void
@@ -157,7 +176,8 @@ config_image(const struct config *cfg, const char *backend)
 	const char *image = strcmp(backend, "native") == 0 ?
 		cfg->terminal.native_image :
 		strcmp(backend, "docker") == 0 || strcmp(backend, "podman") == 0 ?
-		cfg->docker.image : "";
+		cfg->docker.image : strcmp(backend, "singularity") == 0 ||
+		strcmp(backend, "apptainer") == 0 ? cfg->singularity.image : "";
 
 	return *image ? image : NULL;
 }
@@ -256,6 +276,8 @@ override_resolve(const struct config *cfg, struct override *ret,
 			cfg->terminal.native_image),
 		.docker_image = word_of(cfg, "terminal.docker_image",
 			cfg->docker.image),
+		.singularity_image = word_of(cfg, "terminal.singularity_image",
+			cfg->singularity.image),
 		.terminal_lifetime_s = cfg->terminal.lifetime_s,
 	};
 

@@ -15,6 +15,7 @@
 #include "sandbox/native.h"
 #include "sandbox/ssh.h"
 #include "sandbox/sandbox.h"
+#include "sandbox/singularity.h"
 
 /* Everything sandboxes_new() needs; own memory is freed by _done. */
 struct config_sandbox {
@@ -23,6 +24,7 @@ struct config_sandbox {
 	struct local_opts local;
 	struct config_docker docker;
 	struct ssh_opts ssh;
+	struct singularity_opts singularity;
 	struct native_bind *binds;
 	char **bind_texts;
 	char *local_cwd, *ssh_cwd, *helper;

@@ -149,6 +149,7 @@ const struct config_key config_keys[] = {
 	{ "terminal.ssh_key", NULL, CONFIG_PATH, AT(ssh.key), "", 0, 0, NULL,
 	  "TERMINAL_SSH_KEY", SAFE_FILE,
 	  "Private key without passphrase; empty: the agent, then ~/.ssh/id_*." },
+#include "gateway/config_rows_singularity.inc"
 
 	{ "gateway.terminal_backend", NULL, CONFIG_STR, AT(gateway.terminal_backend),
 	  "", 0, 0, NULL, NULL, CONFIG_SAFETY,

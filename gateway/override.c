@@ -4,11 +4,13 @@
 
 #include "base/mem.h"
 #include "base/nearest.h"
+#include "sandbox/singularity.h"
 
 enum image_form {
 	IMAGE_NONE,		/* the backend has no images */
 	IMAGE_DIR,		/* directory of a root file system; "" = the host's */
 	IMAGE_NAME,		/* registry name, or what the vendor calls it */
+	IMAGE_SIF,		/* an address, or a file or directory of this host */
 };
 
 struct known_backend {
@@ -24,7 +26,8 @@ static const struct known_backend known[] = {
 	{ "docker", IMAGE_NAME, NULL },
 	{ "podman", IMAGE_NAME, NULL },
 	{ "ssh", IMAGE_NONE, "libssh" },
-	{ "singularity", IMAGE_NAME, NULL },
+	{ "singularity", IMAGE_SIF, NULL },
+	{ "apptainer", IMAGE_SIF, NULL },
 	{ "modal", IMAGE_NAME, NULL },
 	{ "daytona", IMAGE_NAME, NULL },
 	{ "tenki", IMAGE_NAME, NULL },
@@ -112,6 +115,8 @@ static void
 check_image(const struct known_backend *backend, const struct override_word *image,
 	struct report *rep)
 {
+	struct err err = { ERR_NONE, "" };
+
 	if (!*image->text)
 		return;
 	if (backend->image == IMAGE_NONE) {
@@ -124,11 +129,14 @@ check_image(const struct known_backend *backend, const struct override_word *ima
 		say(rep, REPORT_ERROR, image, "backend native can't pull images: give "
 			"the absolute path of an unpacked root file system, or remove "
 			"the key to use the host's own system read-only");
+	if (backend->image == IMAGE_SIF &&
+	    singularity_image_check(image->text, &err) < 0)
+		say(rep, REPORT_ERROR, image, err.text);
 }
 
 static const struct override_word no_image = { "", "", NULL, 0 };
 
-/* terminal.<backend>_image; podman is another name for the same. */
+/* terminal.<backend>_image; podman and apptainer are other names. */
 static const struct override_word *
 own_image(const struct override_in *in, const struct known_backend *backend)
 {
@@ -137,6 +145,8 @@ own_image(const struct override_in *in, const struct known_backend *backend)
 	if (strcmp(backend->name, "docker") == 0 ||
 	    strcmp(backend->name, "podman") == 0)
 		return &in->docker_image;
+	if (backend->image == IMAGE_SIF)
+		return &in->singularity_image;
 	return &no_image;
 }
 
@@ -198,6 +208,9 @@ override_print_docs(FILE *out)
 		[IMAGE_DIR] = { "absolute path of an unpacked root file system",
 			"the host's own system, read-only" },
 		[IMAGE_NAME] = { "name of an image", "the backend's own" },
+		[IMAGE_SIF] = { "`docker://` or another address, absolute path of a "
+			"`.sif` file or of a directory that apptainer built",
+			"`" SINGULARITY_IMAGE "`" },
 	};
 
 	fputs("# Backends\n\nMade by `gatehouse config dump-docs backends`; don't "

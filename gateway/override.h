@@ -26,7 +26,7 @@ struct override_in {
 	struct override_word gateway_image;
 	int64_t gateway_lifetime_s;	/* -1: absent */
 	struct override_word terminal_backend;	/* terminal.backend or TERMINAL_ENV */
-	struct override_word native_image, docker_image;
+	struct override_word native_image, docker_image, singularity_image;
 	int64_t terminal_lifetime_s;
 };
 

@@ -5,6 +5,7 @@
 #include "sandbox/docker.h"
 #include "sandbox/local.h"
 #include "sandbox/native.h"
+#include "sandbox/singularity.h"
 #include "sandbox/ssh.h"
 
 /* A backend's options have its name in struct sandbox_opts. */

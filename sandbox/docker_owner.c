@@ -4,7 +4,6 @@
  * boot is over or its process is gone; whoever can't be judged from here lives.
  */
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,37 +24,6 @@ read_text(const char *path, char *out, size_t size)
 	return n > 0;
 }
 
-/* Field 22 of /proc/PID/stat; 0: no such process. */
-static unsigned long long
-start_time(long pid)
-{
-	char path[64], text[1024];
-
-	if (mem_format(path, sizeof(path), "/proc/%ld/stat", pid) < 0 ||
-	    !read_text(path, text, sizeof(text)))
-		return 0;
-	const char *p = strrchr(text, ')');
-	for (int i = 0; p && i < 20; i++)
-		p = strchr(p + 1, ' ');
-	return p ? strtoull(p + 1, NULL, 10) : 0;
-}
-
-/* This boot of this machine, and the PID namespace in which pids count. */
-static void
-world(char out[13])
-{
-	char boot[64], hex[ID_HEX_MAX];
-	struct stat st = { 0 };
-
-	(void)read_text("/proc/sys/kernel/random/boot_id", boot, sizeof(boot));
-	(void)stat("/proc/self/ns/pid", &st);
-	CLEANUP_FREE char *text = mem_printf("%s %llu", boot,
-	    (unsigned long long)st.st_ino);
-	ids_sha256_hex(text, strlen(text), hex);
-	memcpy(out, hex, 12);
-	out[12] = 0;
-}
-
 static void
 machine(char out[13])
 {
@@ -67,28 +35,6 @@ machine(char out[13])
 	ids_sha256_hex(text, strlen(text), hex);
 	memcpy(out, hex, 12);
 	out[12] = 0;
-}
-
-bool
-docker_owner_self(char out[DOCKER_OWNER_MAX])
-{
-	char here[13];
-
-	world(here);
-	return mem_format(out, DOCKER_OWNER_MAX, "%ld-%llu-%s", (long)getpid(),
-	    start_time(getpid()), here) == 0;
-}
-
-/* The tail of a name, PID-START-WORLD; NULL: none. */
-static const char *
-owner_of(const char *name)
-{
-	const char *p = name + strlen(name);
-
-	for (int dashes = 0; p > name; p--)
-		if (p[-1] == '-' && ++dashes == 3)
-			return p;
-	return NULL;
 }
 
 const char *
@@ -105,31 +51,27 @@ enum docker_whose
 docker_whose(const struct backend_inst *inst, const struct json *container)
 {
 	const struct json *labels = json_get(container, "Labels");
-	const char *owner = owner_of(docker_entry_name(container));
 	const char *id = json_get_str(container, "Id", "");
-	char here[13], host[13], *end;
+	const char *owner;
+	char host[13];
+	enum owner_is is = owner_judge(docker_entry_name(container), &owner);
 
 	if (inst->own_container && strncmp(id, inst->own_container,
 	    strlen(inst->own_container)) == 0)
 		return WHOSE_LIVING;
 	if (strcmp(json_get_str(labels, "gatehouse", ""), "1") != 0 || !owner)
 		return WHOSE_UNKNOWN;
-	if (strcmp(owner, inst->owner) == 0)
+	if (is == OWNER_SELF)
 		return WHOSE_OURS;
 	machine(host);
 	if (strcmp(json_get_str(labels, "gatehouse.machine", ""), host) != 0)
 		return WHOSE_UNKNOWN;
-	long pid = strtol(owner, &end, 10);
-	unsigned long long start = strtoull(*end ? end + 1 : end, &end, 10);
-	world(here);
-	if (pid <= 0 || *end != '-')
-		return WHOSE_UNKNOWN;
-	if (strcmp(end + 1, here) != 0)
-		/* Another boot, or another PID namespace of this one. */
+	if (is == OWNER_ELSEWHERE)
 		return strcmp(json_get_str(labels, LABEL_INSTANCE, ""),
 		    inst->instance_id) == 0 && strlen(inst->instance_id) == 32 ?
 		    WHOSE_DEAD : WHOSE_UNKNOWN;
-	return start_time(pid) == start ? WHOSE_LIVING : WHOSE_DEAD;
+	return is == OWNER_LIVING ? WHOSE_LIVING :
+	    is == OWNER_DEAD ? WHOSE_DEAD : WHOSE_UNKNOWN;
 }
 
 static void

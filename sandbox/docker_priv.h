@@ -28,9 +28,9 @@
 #include "sandbox/docker_frames.h"
 #include "sandbox/docker_plan.h"
 #include "sandbox/far.h"
+#include "sandbox/owner.h"
 
 #define DOCKER_CLOSE_MS 5000
-#define DOCKER_OWNER_MAX 64
 #define DOCKER_DEADLINE_S (30 * 24 * 3600)	/* a container ends itself then */
 
 struct prepare;
@@ -43,7 +43,7 @@ struct backend_inst {
 	char *instance_id, *image;
 	struct engine *engine;
 	struct docker_plan plan;
-	char owner[DOCKER_OWNER_MAX];	/* this process: docker_owner.c */
+	char owner[OWNER_TEXT_MAX];	/* this process */
 	char *own_container;		/* if we run in one ourselves; NULL */
 
 	/* From the engine and the image. */
@@ -115,7 +115,6 @@ void docker_box_broken(struct box *box, struct err *err);
 struct op *docker_close(struct box *box, box_close_cb *cb, void *arg);
 
 /* docker_owner.c */
-bool docker_owner_self(char out[DOCKER_OWNER_MAX]);
 /* NULL: we are not in a container, as far as can be seen. Caller frees. */
 char *docker_own_container(void);
 /*

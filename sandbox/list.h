@@ -6,3 +6,5 @@ BACKEND(podman)
 #ifdef HAVE_LIBSSH
 BACKEND(ssh)
 #endif
+BACKEND(singularity)
+BACKEND(apptainer)

@@ -93,6 +93,7 @@ struct sandbox_opts {
 	const struct local_opts *local;
 	const struct docker_opts *docker, *podman;
 	const struct ssh_opts *ssh;
+	const struct singularity_opts *singularity, *apptainer;
 };
 
 struct sandboxes *sandboxes_new(struct loop *loop, struct launcher *launcher,

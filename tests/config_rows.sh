@@ -4,7 +4,7 @@
 # machinery. Prints TAP.
 cd "${1:-${TOP_SRCDIR:-.}}" || exit 99
 unread=0
-for field in $(sed -n 's/.*\<AT(\([a-z_.]*\)).*/\1/p' gateway/config_table.c | sort -u); do
+for field in $(sed -n 's/.*\<AT(\([a-z_.]*\)).*/\1/p' gateway/config_table.c gateway/*.inc | sort -u); do
 	[ "$field" != field ] || continue
 	pattern=$(echo "$field" | sed 's/\./\\./g')
 	found=$(grep -lE "(->|\.)$pattern\>" gateway/*.c gateway/*/*.c |

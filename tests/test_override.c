@@ -40,6 +40,7 @@ decide(const char *gateway, const char *terminal, const char *image,
 		{ terminal, "terminal.backend", "c.yaml", 4 },
 		{ native_image, "terminal.native_image", "c.yaml", 5 },
 		{ "own:1", "terminal.docker_image", "c.yaml", 6 },
+		{ "/own.sif", "terminal.singularity_image", "c.yaml", 7 },
 		terminal_life,
 	};
 

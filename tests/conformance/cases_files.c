@@ -179,7 +179,9 @@ secrets_are_not_shown_and_not_overwritten(void **state)
 static void
 outside_a_sandbox_a_person_is_asked(void **state)
 {
-	bool isolated = (cf.props.isolation & SANDBOX_ISOLATED) == SANDBOX_ISOLATED;
+	/* A network of the host's is nothing to files. */
+	uint32_t files = SANDBOX_ISOLATED & ~(uint32_t)SANDBOX_NO_NETWORK;
+	bool isolated = (cf.props.isolation & files) == files;
 
 	(void)state;
 	tw_start();

@@ -45,6 +45,7 @@ teardown(void **state)
 	(void)state;
 	cf_stop();
 	cf_ssh_stop();
+	cf_singularity_stop();
 	return cf.alarms;
 }
 
@@ -64,6 +65,11 @@ main(int argc, char **argv)
 		printf("1..0 # SKIP %s\n", why);
 		return 0;
 	}
+	if (strcmp(backend, "singularity") == 0 &&
+	    (why = cf_singularity_start())) {
+		printf("1..0 # SKIP %s\n", why);
+		return 0;
+	}
 	table_add();
 	env_add();
 	output_add_cases();
@@ -72,6 +78,8 @@ main(int argc, char **argv)
 	input_add();
 	if (strcmp(backend, "ssh") == 0)
 		ssh_add();
+	if (strcmp(backend, "singularity") == 0)
+		singularity_add();
 	life_add();	/* the last of these end the launcher */
 	return _cmocka_run_group_tests("conformance", cases, ncases, setup,
 	    teardown);

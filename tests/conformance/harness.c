@@ -116,7 +116,10 @@ cf_start(const char *backend)
 		.local = &local, .native = &native, .ssh = cf_ssh(),
 		.docker = &cf_docker, .podman = &cf_docker,
 		.image = strcmp(backend, "docker") == 0 ||
-		    strcmp(backend, "podman") == 0 ? "gatehouse-test:bash" : NULL,
+		    strcmp(backend, "podman") == 0 ? "gatehouse-test:bash" :
+		    strcmp(backend, "singularity") == 0 ?
+		    cf_singularity_image() : NULL,
+		.singularity = cf_singularity(),
 	};
 	cf_restart();
 }

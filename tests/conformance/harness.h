@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "sandbox/docker.h"
 #include "sandbox/sandbox.h"
+#include "sandbox/singularity.h"
 #include "sandbox/ssh.h"
 #include "tests/real.h"
 
@@ -46,6 +47,12 @@ const char *cf_ssh_start(void);
 const struct ssh_opts *cf_ssh(void);
 void cf_ssh_stop(void);
 void ssh_add(void);
+/* singularity.c: NULL, or why it can't run here. */
+const char *cf_singularity_start(void);
+const struct singularity_opts *cf_singularity(void);
+const char *cf_singularity_image(void);
+void cf_singularity_stop(void);
+void singularity_add(void);
 
 void cf_start(const char *backend);	/* and proves it */
 void cf_stop(void);
