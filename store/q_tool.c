@@ -61,6 +61,24 @@ store_tool_start(struct store *store, const struct run_ref *run,
 	return job_submit_done(&t->job, cb, arg);
 }
 
+/* What became of a call is told even where its start could not be recorded. */
+static int
+end_unrecorded(const struct tool_job *t, const struct q *q, int64_t run,
+	struct err *err)
+{
+	if (db_run(q->db, err, "INSERT INTO tool(run, call_id, name, args,"
+	    " read_only, state, started_at, ended_at)"
+	    " VALUES(?, ?, coalesce(json_extract(?, '$.name'), ''), '', 0, ?,"
+	    " ?, ?) ON CONFLICT DO NOTHING", DB_I(run), DB_S(t->call_id),
+	    DB_S(t->body), DB_S(t->state), DB_I(t->now), DB_I(t->now)) == -1)
+		return -1;
+	if (db_changes(q->db) == 1)
+		return 0;
+	return err_set(err, ERR_NOT_FOUND, "tool call %s in run %llu of session "
+	    "%s has ended already", t->call_id,
+	    (unsigned long long)t->run.generation, t->run.session_key);
+}
+
 /* Also for a dead run: how it ended is true whoever runs now. */
 static int
 end_run(struct job *job, const struct q *q, struct err *err)
@@ -78,10 +96,8 @@ end_run(struct job *job, const struct q *q, struct err *err)
 	    " AND state IN ('started', 'lost')", DB_S(t->state), DB_I(t->now),
 	    DB_I(run.id), DB_S(t->call_id)) == -1)
 		return -1;
-	if (db_changes(q->db) == 0)
-		return err_set(err, ERR_NOT_FOUND, "no open tool call %s in run "
-		    "%llu of session %s", t->call_id,
-		    (unsigned long long)t->run.generation, t->run.session_key);
+	if (db_changes(q->db) == 0 && end_unrecorded(t, q, run.id, err) == -1)
+		return -1;
 	return t->body ?
 	    q_transcript_add(q, &run, t->body, t->now, &entry, err) : 0;
 }

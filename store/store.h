@@ -2,7 +2,8 @@
  * The durable half of gatehouse: SQLite behind one writer thread (and one
  * reader), WAL, synchronous=FULL, group commit.  Every call copies its input,
  * is queued in order and reports on the loop after COMMIT; the op contract
- * holds.  Where cb is NULL the write is queued and not awaited (returns NULL).
+ * holds.  Where cb is NULL the write is queued and not awaited (returns NULL):
+ * if the disk refuses it, it is kept in memory and goes first once it can.
  *
  * Cancelling an op drops the result, not the write (rules 1.7).
  * Order: all jobs take effect in the order of the calls.
@@ -149,7 +150,8 @@ struct op *store_load(struct store *store, const char *session_key,
 struct op *store_tool_start(struct store *store, const struct run_ref *run,
 	const char *call_id, const char *name, const char *args,
 	bool read_only, msec_t now_wall, store_cb *cb, void *arg);
-/* Ends the row and appends the tool entry. state: "ended" or "unknown". */
+/* Ends the row (made here, if its start could not be recorded) and appends the
+ * tool entry. state: "ended" or "unknown". */
 struct op *store_tool_end(struct store *store, const struct run_ref *run,
 	const char *call_id, const char *state, const struct json *entry,
 	msec_t now_wall, store_cb *cb, void *arg);

@@ -28,6 +28,7 @@ job_new(struct store *store, const struct job_type *type, size_t size)
 	REQUIRE(size >= sizeof(*job));
 	job->store = store;
 	job->type = type;
+	job->size = size;
 	job->link.done = on_done;
 	return job;
 }
@@ -100,7 +101,31 @@ job_fail(struct job *job, enum err_code code, const char *fmt, ...)
 	err_set(&job->err, code, "%s", b.data);
 }
 
-static void
+size_t
+job_bytes(const struct job *job)
+{
+	size_t n = job->size;
+
+	for (const struct job_block *b = job->blocks; b; b = b->next)
+		n += sizeof(*b) + b->size;
+	return n;
+}
+
+/* Arguments lie in the arena or in the struct, and none points into the struct. */
+struct job *
+job_move(struct job *job)
+{
+	struct job *copy = mem_alloc(job->size);
+
+	memcpy(copy, job, job->size);
+	copy->link.next = NULL;
+	copy->awaited = false;
+	job->blocks = NULL;
+	job->json = NULL;
+	return copy;
+}
+
+void
 job_free(struct job *job)
 {
 	struct job_block *next;

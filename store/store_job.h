@@ -65,6 +65,7 @@ struct job {
 	struct store *store;
 	const struct job_type *type;
 	struct job_block *blocks;	/* the arena */
+	size_t size;			/* of the caller's struct */
 	struct timer *refused;		/* delivers a call that was not queued */
 	bool awaited, abandoned;
 	union {
@@ -96,6 +97,11 @@ const char *job_key(struct job *job, const char *what, const char *s);	/* "" for
 const char *job_keep(struct job *job, const char *s);	/* no bound: from a row */
 void job_fail(struct job *job, enum err_code code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+
+size_t job_bytes(const struct job *job);
+/* What it is to do, as a job that nobody waits for; any thread. */
+struct job *job_move(struct job *job);
+void job_free(struct job *job);
 
 void job_submit_own(struct job *job);	/* reports to type->ended */
 /* Queue the call; NULL if cb is NULL. */

@@ -11,6 +11,8 @@
 #define GROUP_MAX 256		/* jobs a transaction: bounds its length */
 #define WAL_INTERRUPT 8192	/* frames (32 MB): our own reader has to yield */
 
+static bool kept_run(struct writer *w);
+
 /* ---- opening ------------------------------------------------------------- */
 
 static int
@@ -88,6 +90,7 @@ on_fini(void *state)
 {
 	struct writer *w = state;
 
+	kept_clear(&w->kept, kept_run(w));
 	db_close(&w->db);
 }
 
@@ -283,11 +286,61 @@ group_run(struct writer *w, struct job *first, size_t n, bool writes)
 	return false;
 }
 
+/* ---- kept writes ----------------------------------------------------------- */
+
+/* True: nothing is left that would have to go first. */
+static bool
+kept_run(struct writer *w)
+{
+	struct kept *kept = &w->kept;
+
+	if (kept->n == 0)
+		return true;
+	if (w->trouble == TROUBLE_MOVED || w->trouble == TROUBLE_DAMAGED ||
+	    !group_run(w, kept->first, kept->n, true))
+		return false;
+	kept_clear(kept, true);
+	return true;
+}
+
+static bool
+is_write(const struct job *job)
+{
+	return job->type->flags & JOB_WRITES && !(job->type->flags & JOB_PROBES);
+}
+
+/* No write overtakes what is kept: each job by itself, writes not at all. */
+static void
+group_hold(struct writer *w, struct job *first, size_t n)
+{
+	struct job *job = first;
+
+	for (size_t i = 0; i < n; i++, job = job_next(job)) {
+		if (is_write(job))
+			group_fail(job, 1, &w->kept.why);
+		else
+			(void)group_run(w, job, 1, true);	/* it tells its caller */
+	}
+}
+
+/* Nobody would try it again; what only the arguments are to blame for is told. */
+static void
+group_keep(struct writer *w, struct job *first, size_t n, bool done)
+{
+	struct job *job = first;
+
+	for (size_t i = 0; i < n; i++, job = job_next(job))
+		if (job->failed && is_write(job) && !job->awaited &&
+		    !job->type->ended &&
+		    (!done || trouble_refuses(w, job->type)))
+			kept_add(&w->kept, job);
+}
+
 static struct job *
 group_next(struct writer *w, struct job *first)
 {
 	struct job *job = first, *last = first;
-	bool writes = false;
+	bool writes = false, done = false;
 	size_t n = 0;
 
 	if (db_moved(w->db))
@@ -297,7 +350,11 @@ group_next(struct writer *w, struct job *first)
 		writes |= (job->type->flags & (JOB_WRITES | JOB_PROBES)) != 0;
 		last = job;
 	}
-	bool done = group_run(w, first, n, writes);
+	if (kept_run(w))
+		done = group_run(w, first, n, writes);
+	else
+		group_hold(w, first, n);
+	group_keep(w, first, n, done);
 	if (done && writes)
 		trouble_passed(w);
 	last->committed = done && writes;

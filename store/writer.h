@@ -6,6 +6,7 @@
 #ifndef GATEHOUSE_STORE_WRITER_H
 #define GATEHOUSE_STORE_WRITER_H
 
+#include "store/kept.h"
 #include "store/store_job.h"
 
 #define WRITER_RESERVE ((off_t)8 << 20)	/* bytes kept for closing marks */
@@ -17,6 +18,7 @@ struct writer {
 	/* The thread's own. */
 	struct db *db;
 	enum trouble trouble;
+	struct kept kept;
 	/* Written by init before the store reads it. */
 	char *notice;			/* what happened at opening, or NULL */
 	/* For db_interrupt() only; set while no job is queued. */

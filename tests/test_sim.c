@@ -104,10 +104,9 @@ think(void *arg, const struct json *messages, struct fake_answer *ret)
 
 	/*
 	 * Rules 3.1: after a kill a run that lost sight of a command does not
-	 * go on.  (Where the disk lost the result under a living process, it
-	 * goes on and the model is told so.)
+	 * go on, and under a living process no result is lost.
 	 */
-	if (strcmp(role, "tool") == 0 && s->faults == 0)
+	if (strcmp(role, "tool") == 0)
 		REQUIRE(!strstr(json_get_str(last, "content", ""),
 		    "outcome unknown"));
 	if (!s->calm && chance(s, 8)) {

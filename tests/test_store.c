@@ -457,6 +457,14 @@ tool_rows_precede_the_act_and_end_with_their_entry(void **state)
 	    NULL, s->now, sync_on_done, s)), ERR_INVALID);
 	assert_string_equal(sync_transcript(s, K),
 	    "user:q|tool:cancelled, may have had effects|user:r");
+	/* nor is it lost where the disk refused its start */
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(SYNC(s, store_tool_end(s->store, &next, "c3",
+		    "ended", e, s->now, sync_on_done, s)),
+		    i == 0 ? ERR_NONE : ERR_NOT_FOUND);
+	assert_string_equal(sync_transcript(s, K),
+	    "user:q|tool:cancelled, may have had effects|user:r|"
+	    "tool:cancelled, may have had effects");
 	json_free(&e);
 }
 

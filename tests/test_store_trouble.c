@@ -324,6 +324,80 @@ a_start_on_a_full_disk_without_a_reserve_says_what_to_do(void **state)
 	assert_true(sync_try_open(s));
 }
 
+/* ---- writes that nobody waits for --------------------------------------------- */
+
+static void
+queue_entry(struct sync *s, const char *role, const char *text)
+{
+	CLEANUP_JSON struct json *list = json_array(), *entry = json_object();
+	struct run_ref run = { K, 1 };
+
+	json_set_str(entry, "role", role);
+	json_set_str(entry, "content", text);
+	if (strcmp(role, "tool") == 0) {
+		store_tool_end(s->store, &run, "c1", "ended", entry, s->now,
+		    NULL, NULL);
+		return;
+	}
+	json_add_take(list, STEAL(entry));
+	store_append(s->store, &run, list, s->now, NULL, NULL);
+}
+
+static void
+fail_while_queued(struct sync *s, enum fault_kind kind, long nth)
+{
+	struct run_ref run = { K, 1 };
+
+	sync_say(s, K, "1", "a", true);
+	queue_entry(s, "assistant", "calls");
+	SYNC(s, store_tool_start(s->store, &run, "c1", "terminal", "{}", false,
+	    s->now, sync_on_done, s));
+	fault_arm(kind, nth);
+	queue_entry(s, "tool", "result");
+	queue_entry(s, "assistant", "thinks");
+	/* what is waited for is not done before what was queued before it */
+	enum err_code code = sync_append(s, K, 1, "assistant", "says");
+	fault_disarm();
+	let_it_work(s, is_ok);
+	if (code != ERR_NONE)
+		assert_int_equal(sync_append(s, K, 1, "assistant", "says"),
+		    ERR_NONE);
+	assert_string_equal(sync_transcript(s, K), "user:a|assistant:calls|"
+	    "tool:result|assistant:thinks|assistant:says");
+	assert_int_equal(sync_sql(s, "SELECT count(*) FROM tool"
+	    " WHERE state = 'ended'"), 1);
+}
+
+static void
+what_nobody_waits_for_outlives_a_failing_disk(void **state)
+{
+	static const enum fault_kind kinds[] = { FAULT_IO, FAULT_SHORT, FAULT_FULL,
+		FAULT_IO_ON, FAULT_FULL_ON };
+	struct sync *s = *state;
+
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+		for (long nth = 1; nth <= 4; nth++) {
+			sync_done(s);
+			sync_init(s);
+			fail_while_queued(s, kinds[i], nth);
+		}
+}
+
+/* The last chance of what is kept is the end of the process. */
+static void
+what_is_kept_is_written_at_the_end(void **state)
+{
+	struct sync *s = *state;
+
+	sync_say(s, K, "1", "a", true);
+	fault_arm(FAULT_IO_ON, 1);
+	queue_entry(s, "assistant", "b");
+	assert_int_not_equal(sync_append(s, K, 1, "assistant", "c"), ERR_NONE);
+	fault_disarm();
+	sync_reopen(s);
+	assert_string_equal(sync_transcript(s, K), "user:a|assistant:b");
+}
+
 static void
 a_database_that_cannot_be_written_accepts_nothing_until_it_can(void **state)
 {
@@ -598,6 +672,8 @@ main(void)
 		T(a_full_disk_spends_the_reserve_and_refuses_new_work_only),
 		T(a_start_on_a_full_disk_spends_the_reserve_and_knows_what_was_stored),
 		T(a_start_on_a_full_disk_without_a_reserve_says_what_to_do),
+		T(what_nobody_waits_for_outlives_a_failing_disk),
+		T(what_is_kept_is_written_at_the_end),
 		T(a_database_that_cannot_be_written_accepts_nothing_until_it_can),
 		T(another_process_that_holds_the_lock_is_waited_for),
 		T(an_old_job_is_a_stall_and_a_very_old_one_is_death),
