@@ -259,6 +259,22 @@ take_line(struct chat_ui *ui)
 	return line;
 }
 
+/* What people type at any prompt to leave; nothing after it is read. */
+static bool
+is_farewell(const char *line)
+{
+	return strcmp(line, "/quit") == 0 || strcmp(line, "/exit") == 0;
+}
+
+static void
+end_input(struct chat_ui *ui)
+{
+	ui->eof = true;
+	buf_clear(&ui->in);
+	loop_unwatch(&ui->watch);
+	loop_cancel(&ui->reader);
+}
+
 /* Says what may be said now; ends where nothing is left. */
 static void
 ui_next(struct chat_ui *ui)
@@ -272,6 +288,10 @@ ui_next(struct chat_ui *ui)
 		if (!line[strspn(line, " \t")]) {
 			ui_prompt(ui);
 			continue;
+		}
+		if (is_farewell(line)) {
+			end_input(ui);
+			break;
 		}
 		ui->waiting = true;
 		ui->asked = false;

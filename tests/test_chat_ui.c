@@ -17,14 +17,18 @@ struct screen {
 	struct loop *loop;
 	struct chat_ui *ui;
 	int master, saved[3];
+	int said, exit_code;	/* lines handed on; -1: it goes on */
 	char seen[4096];
 };
 
 static void
 on_say(void *arg, const char *text)
 {
-	(void)arg;
+	struct screen *s = arg;
+
 	(void)text;
+	if (++s->said > 1)
+		loop_stop(s->loop);	/* too many: the test ends, and fails */
 }
 
 static bool
@@ -37,8 +41,10 @@ is_idle(void *arg)
 static void
 on_done(void *arg, int exit_code)
 {
-	(void)arg;
-	(void)exit_code;
+	struct screen *s = arg;
+
+	s->exit_code = exit_code;
+	loop_stop(s->loop);
 }
 
 /* Descriptors 0 to 2 are the terminal until screen_close. */
@@ -46,7 +52,7 @@ static void
 screen_open(struct screen *s)
 {
 	struct chat_ui_opts opts = {
-		.peer = { NULL, on_say, is_idle }, .done = on_done,
+		.peer = { s, on_say, is_idle }, .done = on_done, .arg = s,
 	};
 	struct termios raw;
 
@@ -65,6 +71,8 @@ screen_open(struct screen *s)
 		dup2(slave, fd);
 	}
 	close(slave);
+	s->said = 0;
+	s->exit_code = -1;
 	s->loop = loop_new();
 	s->ui = chat_ui_start(s->loop, &opts);
 }
@@ -180,10 +188,26 @@ an_other_text_than_the_streamed_one_has_its_own_line(void **state)
 	    "Stopped.\nyou> ");
 }
 
+static void
+a_farewell_ends_it_and_what_follows_is_not_said(void **state)
+{
+	static const char typed[] = "hello\n/quit\nrm -rf .\n";
+	struct screen s;
+
+	(void)state;
+	screen_open(&s);
+	assert_int_equal(write(s.master, typed, strlen(typed)), strlen(typed));
+	loop_run(s.loop);
+	assert_int_equal(s.exit_code, 0);
+	assert_int_equal(s.said, 1);
+	screen_close(&s);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_farewell_ends_it_and_what_follows_is_not_said),
 		cmocka_unit_test(words_cannot_steer_the_terminal),
 		cmocka_unit_test(a_streamed_answer_is_shown_once),
 		cmocka_unit_test(
