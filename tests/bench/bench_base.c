@@ -4,7 +4,6 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/buf.h"
 #include "base/json.h"
@@ -13,24 +12,16 @@
 #include "base/redact.h"
 #include "base/utf8.h"
 #include "base/worker.h"
+#include "tests/bench/figure.h"
 
 #define TIMERS 200000
 #define JOBS 200000
 #define ROUNDS 200
 
-static double
-now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 static void
 print_rate(const char *name, double amount, double began, const char *unit)
 {
-	printf("%s %.0f %s\n", name, amount / (now_s() - began), unit);
+	printf("%s %.0f %s\n", name, 1000 * amount / (now_ms() - began), unit);
 	fflush(stdout);
 }
 
@@ -54,7 +45,7 @@ on_timer(void *arg)
 static void
 bench_timers(struct world *w)
 {
-	double began = now_s();
+	double began = now_ms();
 
 	w->left = TIMERS;
 	loop_defer(w->loop, "bench", on_timer, w);
@@ -88,7 +79,7 @@ static void
 bench_worker(struct world *w)
 {
 	static const struct worker_ops ops = { "bench", NULL, run_batch, NULL };
-	double began = now_s();
+	double began = now_ms();
 
 	w->worker = worker_start(w->loop, &ops, NULL, NULL);
 	REQUIRE(w->worker);
@@ -131,7 +122,7 @@ bench_parsers(void)
 	make_text(&text);
 	mb = (double)text.len * ROUNDS / 1e6;
 
-	began = now_s();
+	began = now_ms();
 	for (int i = 0; i < ROUNDS; i++) {
 		CLEANUP_JSON struct json *j = json_parse(text.data, text.len, NULL);
 
@@ -139,14 +130,14 @@ bench_parsers(void)
 	}
 	print_rate("json_parse", mb, began, "MB/s");
 
-	began = now_s();
+	began = now_ms();
 	for (int i = 0; i < ROUNDS; i++) {
 		buf_clear(&out);
 		REQUIRE(utf8_repair(&out, text.data, text.len));
 	}
 	print_rate("utf8_repair", mb, began, "MB/s");
 
-	began = now_s();
+	began = now_ms();
 	for (int i = 0; i < ROUNDS; i++) {
 		buf_clear(&out);
 		REQUIRE(redact_text(&out, text.data, text.len));

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <sqlite3.h>
@@ -16,6 +15,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "gateway/gateway.h"
+#include "tests/bench/figure.h"
 #include "tests/fake_model.h"
 #include "tests/fake_platform.h"
 #include "tests/fake_sandbox.h"
@@ -52,15 +52,6 @@ static const struct gateway_platform platforms[] = {
 };
 
 static double
-now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec * 1e3 + (double)ts.tv_nsec / 1e6;
-}
-
-static double
 cpu_ms(void)
 {
 	struct rusage ru;
@@ -68,21 +59,6 @@ cpu_ms(void)
 	getrusage(RUSAGE_SELF, &ru);
 	return (double)(ru.ru_utime.tv_sec + ru.ru_stime.tv_sec) * 1e3 +
 	    (double)(ru.ru_utime.tv_usec + ru.ru_stime.tv_usec) / 1e3;
-}
-
-static int
-compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static double
-percentile(double *v, size_t n, double p)
-{
-	qsort(v, n, sizeof(*v), compare);
-	return v[(size_t)((double)(n - 1) * p)];
 }
 
 static void
@@ -308,10 +284,10 @@ bench_turns(void)
 	raw_cpu = (cpu_ms() - raw_cpu) / TURNS;
 	sqlite3_close(raw);
 	fake_model_forget(b.model);
-	double p50 = percentile(total, TURNS, 0.5);
-	double p99 = percentile(total, TURNS, 0.99);
-	double floor50 = percentile(commits, TURNS, 0.5);
-	double floor99 = percentile(commits, TURNS, 0.99);
+	double p50 = quantile(total, TURNS, 0.5);
+	double p99 = quantile(total, TURNS, 0.99);
+	double floor50 = quantile(commits, TURNS, 0.5);
+	double floor99 = quantile(commits, TURNS, 0.99);
 
 	print("turn_total_p50_ms", p50, "ms");
 	print("turn_total_p99_ms", p99, "ms");
@@ -363,8 +339,8 @@ bench_cancel(void)
 		run_until(&b, is_idle, &b);
 		forget_sends(&b);
 	}
-	print("cancel_to_request_p50_ms", percentile(times, CANCELS, 0.5), "ms");
-	print("cancel_to_request_p99_ms", percentile(times, CANCELS, 0.99), "ms");
+	print("cancel_to_request_p50_ms", quantile(times, CANCELS, 0.5), "ms");
+	print("cancel_to_request_p99_ms", quantile(times, CANCELS, 0.99), "ms");
 	bench_close(&b);
 }
 

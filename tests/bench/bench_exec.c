@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <string.h>
@@ -21,19 +20,11 @@
 #include "sandbox/exec.h"
 #include "sandbox/giveback.h"
 #include "sandbox/shell.h"
+#include "tests/bench/figure.h"
 
 #define ROUNDS 400
 
 static char **env;
-
-static double
-now_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
 
 static pid_t
 spawn(const char *const *argv, int script, int back)
@@ -61,10 +52,10 @@ plain(const char *command)
 {
 	const char *const argv[] = { "bash", "--noprofile", "--norc", "-c",
 		command, NULL };
-	double start = now_us();
+	double start = now_ms();
 
 	waitpid(spawn(argv, -1, -1), NULL, 0);
-	return now_us() - start;
+	return 1000 * (now_ms() - start);
 }
 
 /* Making the text, its memory file and reading the records count, too. */
@@ -80,7 +71,7 @@ wrapped(const char *command)
 	size_t len = 0;
 	ssize_t n;
 	int pair[2];
-	double start = now_us();
+	double start = now_ms();
 
 	buf_init(&text, 1 << 20);
 	exec_wrap(&text, &t);
@@ -106,15 +97,7 @@ wrapped(const char *command)
 		exit(1);
 	giveback_done(&gb);
 	buf_done(&text);
-	return now_us() - start;
-}
-
-static int
-compare(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
+	return 1000 * (now_ms() - start);
 }
 
 static void
@@ -126,11 +109,10 @@ measure(const char *name, const char *command)
 		a[i] = plain(command);
 		b[i] = wrapped(command);
 	}
-	qsort(a, ROUNDS, sizeof(*a), compare);
-	qsort(b, ROUNDS, sizeof(*b), compare);
-	printf("%s %.2f ratio\n", name, b[ROUNDS / 2] / a[ROUNDS / 2]);
-	printf("%s_us %.0f us\n", name, b[ROUNDS / 2]);
-	printf("%s_floor_us %.0f us\n", name, a[ROUNDS / 2]);
+	double floor = median(a, ROUNDS), ours = median(b, ROUNDS);
+	printf("%s %.2f ratio\n", name, ours / floor);
+	printf("%s_us %.0f us\n", name, ours);
+	printf("%s_floor_us %.0f us\n", name, floor);
 }
 
 int

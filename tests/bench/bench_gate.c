@@ -1,10 +1,10 @@
 /* How long a verdict takes: over the corpus, and for each KiB of long texts. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "tests/bench/figure.h"
 #include "tests/gate_rows.h"
 
 static double
@@ -13,13 +13,6 @@ us_now(void)
 	struct timespec ts;
 	timespec_get(&ts, TIME_UTC);
 	return (double)ts.tv_sec * 1e6 + (double)ts.tv_nsec / 1e3;
-}
-
-static int
-by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
 }
 
 /* The best of five: what the machine does besides isn't the gate's. */
@@ -56,9 +49,8 @@ main(void)
 	double *us = mem_array(rows.n, sizeof(*us));
 	for (size_t i = 0; i < rows.n; i++)
 		us[i] = us_of(rows.v[i].command, rows.v[i].len);
-	qsort(us, rows.n, sizeof(*us), by_value);
-	printf("gate_us_p50 %.1f us\n", us[rows.n / 2]);
-	printf("gate_us_p99 %.1f us\n", us[rows.n * 99 / 100]);
+	printf("gate_us_p50 %.1f us\n", median(us, rows.n));
+	printf("gate_us_p99 %.1f us\n", quantile(us, rows.n, 0.99));
 	printf("gate_us_per_kb %.1f us\n", us_per_kb("word ", "echo ", "", 128000));
 	printf("gate_us_per_kb_4kb %.1f us\n", us_per_kb("word ", "echo ", "", 4096));
 	printf("gate_us_per_kb_heredoc %.1f us\n", us_per_kb("some line $x\n",

@@ -10,12 +10,12 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "sandbox/exec.h"
 #include "sandbox/shell.h"
+#include "tests/bench/figure.h"
 #include "tests/real_native.h"
 
 #define ROUNDS 200
@@ -26,31 +26,6 @@
 static struct nat nat;
 static struct buf wrapper;
 static char *bwrap_args[64];
-
-static double
-now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
-static int
-compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double
-quantile(double *v, size_t n, double q)
-{
-	qsort(v, n, sizeof(*v), compare);
-	size_t i = (size_t)(q * (double)n);
-	return v[i < n ? i : n - 1];
-}
 
 static void
 wrapper_make(void)

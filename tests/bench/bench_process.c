@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "tests/bench/figure.h"
 #include "tests/raw_server.h"
 
 #define STARTS 20
@@ -37,30 +38,6 @@ static struct {
 	double poll_at;		/* 0: nobody has asked yet */
 } bench = { "bench-process-XXXXXX", NULL, NULL, PTHREAD_MUTEX_INITIALIZER,
 	PTHREAD_COND_INITIALIZER, 0 };
-
-static double
-now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
-static int
-compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double
-median(double *v, size_t n)
-{
-	qsort(v, n, sizeof(*v), compare);
-	return v[n / 2];
-}
 
 static void
 write_file(const char *path, const char *text)

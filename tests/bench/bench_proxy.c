@@ -12,26 +12,17 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "sandbox/proxy.h"
+#include "tests/bench/figure.h"
 
 #define BYTES (384u << 20)
 #define ROUNDS 7
 #define SMALL_ROUNDS 200
-
-static double
-now_s(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
 
 static int
 listen_at(struct sockaddr_in *at)
@@ -99,7 +90,7 @@ static double
 client(const struct sockaddr_in *proxy, const struct sockaddr_in *server, char want)
 {
 	static char block[1 << 18];
-	double began = now_s();
+	double began = now_ms();
 
 	for (int i = 0; i < (want == 'm' ? 1 : SMALL_ROUNDS); i++) {
 		int fd = reach(proxy, server);
@@ -112,7 +103,7 @@ client(const struct sockaddr_in *proxy, const struct sockaddr_in *server, char w
 		REQUIRE(got == (want == 'm' ? BYTES : 1));
 		close(fd);
 	}
-	return now_s() - began;
+	return (now_ms() - began) / 1000;
 }
 
 struct waiting {
@@ -156,23 +147,6 @@ measure(struct loop *loop, const struct sockaddr_in *proxy,
 	return w.result;
 }
 
-static int
-by_size(const void *a, const void *b)
-{
-	double x, y;
-
-	memcpy(&x, a, sizeof(x));
-	memcpy(&y, b, sizeof(y));
-	return (x > y) - (x < y);
-}
-
-static double
-median(double *v)
-{
-	qsort(v, ROUNDS, sizeof(*v), by_size);
-	return v[ROUNDS / 2];
-}
-
 int
 main(void)
 {
@@ -199,12 +173,12 @@ main(void)
 		few[i] = measure(loop, NULL, &server, 's');
 		few_proxied[i] = measure(loop, &at, &server, 's');
 	}
-	printf("proxy_direct_mb_s %.0f MB/s\n", BYTES / 1e6 / median(straight));
-	printf("proxy_mb_s %.0f MB/s\n", BYTES / 1e6 / median(proxied));
+	printf("proxy_direct_mb_s %.0f MB/s\n", BYTES / 1e6 / median(straight, ROUNDS));
+	printf("proxy_mb_s %.0f MB/s\n", BYTES / 1e6 / median(proxied, ROUNDS));
 	printf("proxy_throughput_ratio %.2f x\n", straight[ROUNDS / 2] /
 		proxied[ROUNDS / 2]);
-	printf("proxy_connection_added_us %.0f us\n", (median(few_proxied) -
-		median(few)) / SMALL_ROUNDS * 1e6);
+	printf("proxy_connection_added_us %.0f us\n", (median(few_proxied, ROUNDS) -
+		median(few, ROUNDS)) / SMALL_ROUNDS * 1e6);
 	proxy_close(&way);
 	proxy_free(&proxy);
 	loop_free(&loop);

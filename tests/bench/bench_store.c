@@ -9,11 +9,11 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "store/store.h"
+#include "tests/bench/figure.h"
 
 #define OUTSTANDING 64
 #define ACCEPTS 20000
@@ -34,15 +34,6 @@ struct bench {
 };
 
 struct call { struct bench *b; double at; };
-
-static double
-now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
 
 static double
 cpu_us(void)
@@ -67,14 +58,6 @@ static void
 print(const char *name, double value, const char *unit)
 {
 	printf("%s %.3f %s\n", name, value, unit);
-}
-
-static int
-by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
 }
 
 /* ---- the floor -------------------------------------------------------------- */
@@ -218,8 +201,7 @@ append_p99(struct bench *b)
 	b->lat = calloc(APPENDS, sizeof(*b->lat));
 	loop_after(b->loop, 1, "tick", on_tick, b);
 	loop_run(b->loop);
-	qsort(b->lat, APPENDS, sizeof(*b->lat), by_size);
-	double p99 = b->lat[APPENDS * 99 / 100];
+	double p99 = quantile(b->lat, APPENDS, 0.99);
 	free(b->lat);
 	return p99;
 }

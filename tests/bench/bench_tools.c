@@ -13,11 +13,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/mem.h"
 #include "base/redact.h"
 #include "gateway/agent/replace.h"
+#include "tests/bench/figure.h"
 #include "tests/conformance/tools.h"
 
 #define ROUNDS 21
@@ -27,30 +27,6 @@ void
 cf_case(const char *name, void (*run)(void **state), void *state)
 {
 	(void)name, (void)run, (void)state;
-}
-
-static double
-now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
-static int
-by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double
-median(double *v)
-{
-	qsort(v, ROUNDS, sizeof(*v), by_value);
-	return v[ROUNDS / 2];
 }
 
 static void
@@ -67,7 +43,7 @@ bench_scripts(void)
 		tw_call("execute_code", tw_args("code", "pass", NULL));
 		tool[i] = now_ms() - at;
 	}
-	printf("execute_code_overhead_ms %.2f ms\n", median(tool) - median(plain));
+	printf("execute_code_overhead_ms %.2f ms\n", median(tool, ROUNDS) - median(plain, ROUNDS));
 	tw.env.code.max_calls = 1000;
 	tw_call("execute_code", tw_args("code",
 	    "import time\nfrom hermes_tools import read_file\n"
@@ -103,8 +79,8 @@ bench_files(void)
 		get += now_ms() - at;
 		bytes += strlen(tw_str("content"));
 	}
-	printf("write_file_ms %.2f ms\n", median(put));
-	printf("cp_command_ms %.2f ms\n", median(cp));
+	printf("write_file_ms %.2f ms\n", median(put, ROUNDS));
+	printf("cp_command_ms %.2f ms\n", median(cp, ROUNDS));
 	printf("read_file_mb_per_s %.1f MB/s\n", (double)bytes / get / 1000);
 }
 
@@ -138,9 +114,9 @@ bench_pure(void)
 		redact_sentinels(&out, text.data, text.len);
 		mask[i] = now_ms() - at;
 	}
-	printf("patch_ms %.2f ms\n", median(exact));
-	printf("patch_whitespace_ms %.2f ms\n", median(loose));
-	printf("mask_mb_per_s %.0f MB/s\n", (double)text.len / median(mask) / 1000);
+	printf("patch_ms %.2f ms\n", median(exact, ROUNDS));
+	printf("patch_whitespace_ms %.2f ms\n", median(loose, ROUNDS));
+	printf("mask_mb_per_s %.0f MB/s\n", (double)text.len / median(mask, ROUNDS) / 1000);
 }
 
 int

@@ -15,38 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "tests/bench/figure.h"
 #include "tests/conformance/harness.h"
 
 #define ROUNDS 20
 #define SANDBOXES 50
-
-static double
-now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
-static int
-compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double
-median(double *list, size_t n)
-{
-	qsort(list, n, sizeof(*list), compare);
-	return list[n / 2];
-}
 
 static long
 resident_kb(void)
