@@ -116,8 +116,8 @@ struct config {
 	} streaming;
 	struct {
 		int64_t uid, memory_max, pids_max, files_max, file_size_max,
-			tmp_max;
-		char *minimum, *network;
+			tmp_max, tmp_total, workspace_max, cpu_seconds;
+		char *minimum, *network, *cpus;
 		struct config_list binds, network_allow, network_deny,
 			network_ports, network_private_allow;
 	} native;

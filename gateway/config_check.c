@@ -123,6 +123,17 @@ has(const struct config_list *list, const char *word)
 	return false;
 }
 
+static void
+check_native(struct config_reader *r)
+{
+	int milli = config_cpus(r->cfg->native.cpus);
+
+	/* Less than a millisecond of a turn is refused by the kernel. */
+	if (milli < 0 || (milli > 0 && milli < 50))
+		fail(r, "native.cpus", "expected 0 or a number of processors, at "
+			"least 0.05");
+}
+
 /* What can't be followed would be believed to be in force. */
 static void
 check_docker(struct config_reader *r)
@@ -134,7 +145,7 @@ check_docker(struct config_reader *r)
 	/* Stale keys of a backend that isn't chosen hurt nobody. */
 	if (!uses_docker(r->cfg))
 		return;
-	if (config_docker_cpu(r->cfg->docker.cpu) < 0)
+	if (config_cpus(r->cfg->docker.cpu) < 0)
 		fail(r, "terminal.container_cpu", "expected a number of processors");
 	if (r->cfg->docker.mount_cwd &&
 	    start_dir_is_placeholder(r->cfg->terminal.cwd))
@@ -280,6 +291,7 @@ config_check(struct config_reader *r)
 
 	check_model(r);
 	check_telegram(r);
+	check_native(r);
 	check_docker(r);
 	check_sandbox(r);
 	check_timezone(r);

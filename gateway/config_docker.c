@@ -12,7 +12,7 @@
 #define MIB_SHIFT 20
 
 int
-config_docker_cpu(const char *text)
+config_cpus(const char *text)
 {
 	char *end;
 	double n = strtod(text, &end);
@@ -100,7 +100,7 @@ config_docker_init(struct config_docker *d, const struct config *cfg,
 	const char *verify = env_find(environ, "DOCKER_TLS_VERIFY");
 	const char *certs = env_find(environ, "DOCKER_CERT_PATH");
 	const char *home = env_find(environ, "HOME");
-	int cpu = config_docker_cpu(cfg->docker.cpu);
+	int cpu = config_cpus(cfg->docker.cpu);
 	struct start_dir dir = { .configured = cfg->terminal.cwd,
 		.messaging = cfg->terminal.messaging_cwd, .backend = "docker",
 		.chat = chat, .mount = true };

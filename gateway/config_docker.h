@@ -23,6 +23,6 @@ void config_docker_init(struct config_docker *d, const struct config *cfg,
 	const char *const *environ, bool chat);
 void config_docker_done(struct config_docker *d);
 /* "1.5" -> 1500; -1: no number of processors. */
-int config_docker_cpu(const char *text);
+int config_cpus(const char *text);
 
 #endif

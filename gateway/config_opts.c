@@ -101,6 +101,8 @@ void
 config_sandbox_init(struct config_sandbox *s, const struct config *cfg,
 	const struct override *where, const char *const *environ)
 {
+	int cpu_milli = config_cpus(cfg->native.cpus);
+
 	memset(s, 0, sizeof(*s));
 	fill_binds(s, &cfg->native.binds);
 	s->native = (struct native_opts){
@@ -116,6 +118,10 @@ config_sandbox_init(struct config_sandbox *s, const struct config *cfg,
 		.files_max = (unsigned)cfg->native.files_max,
 		.file_size_max = (uint64_t)cfg->native.file_size_max,
 		.tmp_max = (uint64_t)cfg->native.tmp_max,
+		.tmp_total = (uint64_t)cfg->native.tmp_total,
+		.workspace_max = (uint64_t)cfg->native.workspace_max,
+		.cpu_milli = cpu_milli > 0 ? (unsigned)cpu_milli : 0,
+		.cpu_seconds = (unsigned)cfg->native.cpu_seconds,
 	};
 	s->local.user = *cfg->local.user ? cfg->local.user : NULL;
 	struct start_dir dir = {

@@ -330,6 +330,12 @@ const struct config_key config_keys[] = {
 	{ "native.binds", NULL, CONFIG_LIST, AT(native.binds), "", 0, 0, NULL, NULL,
 	  CONFIG_SAFETY, "Host paths shown inside: SOURCE:TARGET, read-only, or "
 	  "SOURCE:TARGET:rw." },
+	{ "native.cpus", NULL, CONFIG_STR, AT(native.cpus), "0", 0, 0, NULL, NULL,
+	  CONFIG_SAFETY, "Processors that a sandbox may use, e.g. 1.5; 0: all, at "
+	  "half the share of others. Needs a cgroup." },
+	{ "native.cpu_seconds", NULL, CONFIG_INT, AT(native.cpu_seconds), "3600", 1,
+	  YEAR, NULL, NULL, CONFIG_SAFETY,
+	  "CPU time of a process, where there is no cgroup to share it out." },
 	{ "native.memory_max", NULL, CONFIG_SIZE, AT(native.memory_max), "2G",
 	  16 * MIB, 1024 * GIB, NULL, NULL, CONFIG_SAFETY, "Memory of a sandbox." },
 	{ "native.pids_max", NULL, CONFIG_INT, AT(native.pids_max), "256", 8, 100000,
@@ -340,6 +346,14 @@ const struct config_key config_keys[] = {
 	  MIB, 1024 * GIB, NULL, NULL, CONFIG_SAFETY, "Largest file." },
 	{ "native.tmp_max", NULL, CONFIG_SIZE, AT(native.tmp_max), "512M", MIB,
 	  64 * GIB, NULL, NULL, CONFIG_SAFETY, "Size of the private /tmp." },
+	{ "native.tmp_total", NULL, CONFIG_SIZE, AT(native.tmp_total), "0", 0,
+	  1024 * GIB, NULL, NULL, CONFIG_SAFETY,
+	  "Bound of /tmp and /dev/shm of all sandboxes together; an idle one is torn "
+	  "down for another. 0: half of the memory, at least eight sandboxes." },
+	{ "native.workspace_max", NULL, CONFIG_SIZE, AT(native.workspace_max), "10G",
+	  MIB, 1024 * GIB, NULL, NULL, CONFIG_SAFETY,
+	  "What a workspace may hold; looked at every 2 s, and what fills it further "
+	  "is ended." },
 	{ "local.user", NULL, CONFIG_STR, AT(local.user), "", 0, 0, NULL, NULL,
 	  CONFIG_SAFETY, "User that commands of backend local run as; must be "
 	  "written when gatehouse runs as root." },

@@ -124,6 +124,7 @@ cell_free(struct cell **cp)
 	}
 	op_cancel(&cell->op);
 	op_cancel(&cell->removing);
+	op_cancel(&cell->measuring);
 	loop_cancel(&cell->kick);
 	loop_cancel(&cell->idle);
 	loop_cancel(&cell->retry);
@@ -214,6 +215,48 @@ on_opened(void *arg, struct box *box, const struct err *err)
 		cell_leave_quarantine(cell);
 }
 
+static bool
+busy(const struct cell *cell)
+{
+	return cell->ntasks > 0 || !TAILQ_EMPTY(&cell->trees) || cell->op;
+}
+
+/*
+ * A backend may hold so many boxes and no more: the one idle longest is torn
+ * down for another.  False: it must wait for that, or fails with open_err.
+ */
+static bool
+make_way(struct cell *cell)
+{
+	unsigned max = cell_props(cell).boxes_max, n = 0;
+	struct cell *idle = NULL;
+	bool closing = false;
+	size_t it = 0;
+	void *value;
+
+	while (max && map_next(&cell->sb->cells, &it, NULL, &value)) {
+		struct cell *other = value;
+		if (other->slot != cell->slot || other->state == CELL_CLOSED)
+			continue;
+		n++;
+		closing |= other->state == CELL_CLOSING;
+		if (other->state == CELL_OPEN && !busy(other) &&
+		    (!idle || other->used_boot < idle->used_boot))
+			idle = other;
+	}
+	if (!max || n < max)
+		return true;
+	if (!closing && idle) {
+		log_info("sandbox", NULL, "%s makes way for %s", idle->id, cell->id);
+		cell_close(idle);
+	} else if (!closing) {
+		err_set(&cell->open_err, ERR_LIMIT, "all of the %u sandboxes that may "
+		    "be open at a time are at work; try again when one is done",
+		    max);
+	}
+	return false;
+}
+
 void
 cell_open(struct cell *cell)
 {
@@ -222,6 +265,11 @@ cell_open(struct cell *cell)
 
 	REQUIRE(cell->state == CELL_CLOSED && !cell->op);
 	cell->open_err.code = ERR_NONE;
+	if (!make_way(cell)) {
+		if (cell->open_err.code)
+			cell_changed(cell);
+		return;
+	}
 	if (workspace_make(cell, &cell->open_err) < 0) {
 		cell_changed(cell);
 		return;
@@ -246,6 +294,8 @@ on_closed(void *arg, const struct err *err)
 	}
 	workspace_used(cell);
 	cell_enter(cell, CELL_CLOSED);
+	if (cell_props(cell).boxes_max)
+		sandboxes_look(cell->sb);	/* one may have waited for its place */
 }
 
 /* Trees first: a box is closed when nothing runs in it. */
@@ -266,12 +316,6 @@ cell_close(struct cell *cell)
 }
 
 /* ---- idle ------------------------------------------------------------------------ */
-
-static bool
-busy(const struct cell *cell)
-{
-	return cell->ntasks > 0 || !TAILQ_EMPTY(&cell->trees) || cell->op;
-}
 
 bool
 cell_expired(const struct cell *cell)

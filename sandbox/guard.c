@@ -1,7 +1,10 @@
 /*
- * While anything runs, the free space of the state's file system is looked at
- * every 2 s (rules 5.8).  When commands have eaten it up, they are ended, so
- * that the store can still write.  Who ate it is not known: all are ended.
+ * While anything runs, two things are looked at every 2 s (rules 5.8).  Free
+ * space of the state's file system: when commands have eaten it up, they are
+ * ended, so that the store can still write; who ate it is not known, so all
+ * are.  And each workspace in which something ran since the last look: what
+ * makes it larger while it is over its quota is ended; what makes it smaller,
+ * or only reads, goes on.
  */
 #include <inttypes.h>
 
@@ -24,7 +27,7 @@ anything_runs(const struct sandboxes *sb)
 
 	while (map_next(&sb->cells, &it, NULL, &value)) {
 		const struct cell *cell = value;
-		if (!TAILQ_EMPTY(&cell->trees))
+		if (!TAILQ_EMPTY(&cell->trees) || cell->unmeasured)
 			return true;
 	}
 	return false;
@@ -48,16 +51,80 @@ end_all(struct sandboxes *sb, const struct disk_space *now)
 	}
 }
 
+/* ---- quota ---------------------------------------------------------------------- */
+
+static void
+end_cell(struct cell *cell, const char *why)
+{
+	char *text CLEANUP_FREE = mem_printf("ended: %s", why);
+	struct task *task;
+
+	log_warn("sandbox", NULL, "%s: %s", cell->id, why);
+	for (task = TAILQ_FIRST(&cell->tasks); task; task = task_next(task))
+		task_stop(task, text);
+	cell_stop_processes(cell, text);
+	/* A command shorter than a look: the next one's result says it. */
+	if (TAILQ_EMPTY(&cell->trees) && !cell->notice)
+		cell->notice = mem_str(why);
+}
+
+static void
+on_measured(void *arg, const struct box_usage *usage, const struct err *err)
+{
+	struct cell *cell = arg;
+	uint64_t max = cell_props(cell).workspace_max, before = cell->used_bytes;
+
+	cell->measuring = NULL;
+	if (err && err->code == ERR_LIMIT) {
+		CLEANUP_FREE char *text = mem_printf("%s, so what the workspace holds "
+		    "can't be measured; remove them", err->text);
+		end_cell(cell, text);
+		return;
+	}
+	if (err) {
+		log_info("sandbox", NULL, "%s is not measured whole: %s", cell->id,
+		    err->text);
+		if (usage->bytes <= before)
+			return;
+	}
+	cell->used_bytes = usage->bytes;
+	if (usage->bytes <= max || usage->bytes <= before)
+		return;
+	CLEANUP_FREE char *text = mem_printf("the workspace holds %" PRIu64
+	    " MiB, its quota is %" PRIu64 " MiB; remove files before going on",
+	    usage->bytes >> 20, max >> 20);
+	end_cell(cell, text);
+}
+
+static void
+measure(struct cell *cell)
+{
+	const struct slot *slot = cell->slot;
+
+	if (cell->measuring || !cell->unmeasured || !slot->backend->measure ||
+	    !cell_props(cell).workspace_max)
+		return;
+	cell->unmeasured = !TAILQ_EMPTY(&cell->trees);
+	cell->measuring = slot->backend->measure(slot->inst, cell->host_dir,
+	    on_measured, cell);
+}
+
+/* ---- looks ---------------------------------------------------------------------- */
+
 static void
 on_look(void *arg)
 {
 	struct sandboxes *sb = arg;
 	struct disk_space now;
+	size_t it = 0;
+	void *value;
 
 	sb->guard = NULL;
 	if (!anything_runs(sb))
 		return;
 	sb->guard = loop_after(sb->loop, LOOK_MS, "disk guard", on_look, sb);
+	while (map_next(&sb->cells, &it, NULL, &value))
+		measure(value);
 	if (disk_space(sb->state_dir, &now) < 0)
 		return;
 	uint64_t min = now.total / FREE_PART > FREE_MIN ?
@@ -71,12 +138,15 @@ on_look(void *arg)
 }
 
 void
-guard_start(struct sandboxes *sb)
+guard_start(struct cell *cell)
 {
+	struct sandboxes *sb = cell->sb;
 	struct disk_space now;
 
-	if (sb->guard || disk_space(sb->state_dir, &now) < 0)
+	cell->unmeasured = true;
+	if (sb->guard)
 		return;
-	sb->guard_free = now.free;
+	/* Not known: then nothing is ever said to have been eaten. */
+	sb->guard_free = disk_space(sb->state_dir, &now) < 0 ? 0 : now.free;
 	sb->guard = loop_after(sb->loop, LOOK_MS, "disk guard", on_look, sb);
 }

@@ -438,7 +438,9 @@ native_start(const struct backend_env *env, struct err *err)
 		.network = network == BOX_NETWORK_FULL ? "full" : filtered ?
 			"filtered" : "none", .why = inst->why,
 		.limits = "", .env = filtered ? proxy_env : NULL,
-		.workspace = "/workspace",
+		.workspace = "/workspace", .boxes_max = inst->boxes_max,
+		.workspace_max = opts->workspace_max ? opts->workspace_max :
+			10240ull * 1024 * 1024,
 	};
 	return inst;
 }

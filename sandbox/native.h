@@ -28,6 +28,10 @@ struct native_opts {
 	unsigned files_max;	/* open files a process; 0: 1024 */
 	uint64_t file_size_max;	/* bytes; 0: 4 GiB */
 	uint64_t tmp_max;	/* bytes of /tmp; 0: 512 MiB */
+	uint64_t tmp_total;	/* of all sandboxes together; 0: see native_seal.c */
+	uint64_t workspace_max;	/* bytes; 0: 10 GiB */
+	unsigned cpu_milli;	/* thousandths of a processor; 0: all there are */
+	unsigned cpu_seconds;	/* of a process without a cgroup; 0: 3600 */
 };
 
 extern const struct backend backend_native;

@@ -25,6 +25,7 @@ struct backend_inst {
 	enum box_level level;	/* of every box from the probe on */
 	char *caution;		/* why not full; what props points to */
 	struct proxy *proxy;	/* NULL: the network is not filtered */
+	unsigned boxes_max;	/* open at a time */
 	uint32_t next_box;
 	struct box *boxes;
 	struct sandbox_props props;

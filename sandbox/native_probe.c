@@ -311,9 +311,13 @@ on_open(void *arg, struct box *box, const struct err *err)
 	if (box->port)
 		proxy_quiet(box->port);
 	mem_free(p->inst->limits);
-	p->inst->limits = box->landlock_abi ?
-		mem_printf("%s; Landlock ABI %d", box->limits, box->landlock_abi) :
-		mem_printf("%s; no Landlock", box->limits);
+	CLEANUP_FREE char *landlock = box->landlock_abi ?
+		mem_printf("Landlock ABI %d", box->landlock_abi) :
+		mem_str("no Landlock");
+	p->inst->limits = mem_printf("%s, workspaces of %llu MiB (looked at every "
+		"2 s), %u sandboxes at a time; %s", box->limits,
+		(unsigned long long)(p->inst->props.workspace_max >> 20),
+		p->inst->boxes_max, landlock);
 	check_namespaces(p);
 	CLEANUP_FREE char *text = mem_printf("%s%s", levels[p->inst->level].script,
 		filtered(p) ? script_filtered : "");

@@ -229,14 +229,48 @@ check_opts(const struct native_opts *opts, struct err *err)
 	return 0;
 }
 
+static uint64_t
+tmp_max(const struct native_opts *o)
+{
+	return o->tmp_max ? o->tmp_max : 512 * MIB;
+}
+
+/*
+ * What is in a tmpfs is memory: all of it together is bounded by how many
+ * sandboxes are open at a time (rules 5.8).  By default half of the memory,
+ * and on a small machine still eight sandboxes.
+ */
+static int
+bound_boxes(struct backend_inst *inst, const struct native_opts *o, struct err *err)
+{
+	uint64_t each = tmp_max(o) + tmp_max(o) / 8;	/* /dev/shm: root.c */
+	uint64_t total = o->tmp_total;
+
+	if (!total) {
+		total = (uint64_t)sysconf(_SC_PHYS_PAGES) / 2 *
+			(uint64_t)sysconf(_SC_PAGESIZE);
+		total = total < 8 * each ? 8 * each : total;
+	}
+	if (total < each)
+		return err_set(err, ERR_CONFIG, "native.tmp_total is %llu MiB, but one "
+			"sandbox may take %llu MiB (native.tmp_max and an eighth for "
+			"/dev/shm): raise the one or lower the other",
+			(unsigned long long)(total / MIB),
+			(unsigned long long)(each / MIB));
+	inst->boxes_max = total / each < BOX_MAX ? (unsigned)(total / each) : BOX_MAX;
+	return 0;
+}
+
 static void
 put_limits(struct wire_out *out, const struct native_opts *o)
 {
 	wire_put_u64(out, o->memory_max ? o->memory_max : 2048 * MIB);
 	wire_put_u64(out, o->file_size_max ? o->file_size_max : 4096 * MIB);
-	wire_put_u64(out, o->tmp_max ? o->tmp_max : 512 * MIB);
+	wire_put_u64(out, tmp_max(o));
 	wire_put_u32(out, o->pids_max ? o->pids_max : 256);
 	wire_put_u32(out, o->files_max ? o->files_max : 1024);
+	wire_put_u32(out, o->cpu_milli);
+	wire_put_u32(out, o->cpu_seconds ? o->cpu_seconds : 3600);
 }
 
 static int
@@ -265,7 +299,8 @@ native_seal_build(const struct backend_env *env, struct backend_inst *inst,
 	uid_t uid;
 	gid_t gid;
 
-	if (check_opts(opts, err) < 0 || pick_uid(opts->uid, &uid, &gid, err) < 0 ||
+	if (check_opts(opts, err) < 0 || bound_boxes(inst, opts, err) < 0 ||
+	    pick_uid(opts->uid, &uid, &gid, err) < 0 ||
 	    check_image(env->image, inst->state_dir, &inst->image, err) < 0)
 		return NULL;
 	inst->may_bare = opts->minimum && strcmp(opts->minimum, "landlock") == 0;

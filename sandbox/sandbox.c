@@ -218,8 +218,8 @@ all_closed(struct sandboxes *sb)
 	return all;
 }
 
-static void
-kick_all(struct sandboxes *sb)
+void
+sandboxes_look(struct sandboxes *sb)
 {
 	size_t it = 0;
 	void *value;
@@ -246,7 +246,7 @@ sandboxes_changed(struct sandboxes *sb)
 void
 sandboxes_probed(struct sandboxes *sb)
 {
-	kick_all(sb);
+	sandboxes_look(sb);
 	sandboxes_changed(sb);
 }
 
@@ -285,7 +285,7 @@ sandboxes_close(struct sandboxes *sb, sandboxes_done_cb *done, void *arg)
 	sb->closing = true;
 	w->timer = loop_after(sb->loop, CLOSE_MS, "sandboxes must be closed",
 	    wait_finish, w);
-	kick_all(sb);
+	sandboxes_look(sb);
 	sandboxes_changed(sb);
 	return &w->op;
 }

@@ -53,6 +53,8 @@ struct sandbox_props {
 	const char *limits;	/* what is in force, for people; "" if nothing */
 	const char *risks;	/* what ends its isolation, for people; NULL, "" */
 	const char *workspace;	/* path as commands see it; "": see host_paths */
+	uint64_t workspace_max;	/* bytes it may hold; 0: nobody looks */
+	unsigned boxes_max;	/* sandboxes open at a time; 0: any number */
 	bool host_paths;	/* commands see each workspace by its host path */
 	const char *home, *user;	/* of commands; NULL: workspace, "sandbox" */
 	/* NAME=value that every command gets besides; ends with NULL; or NULL. */

@@ -115,6 +115,9 @@ struct cell {
 	struct err open_err;	/* of the last attempt, for those who wait */
 	bool wipe;		/* its files are to be removed */
 	struct op *removing;
+	struct op *measuring;	/* guard.c */
+	bool unmeasured;	/* something ran since the last look */
+	uint64_t used_bytes;	/* of the workspace, at the last look */
 	bool stale;		/* the box must be closed before it is used again */
 
 	/* From the login shell, once. */
@@ -233,7 +236,9 @@ struct slot *sandboxes_slot(struct sandboxes *sb, enum sandbox_owner owner);
 struct slot *sandboxes_slot_of(struct sandboxes *sb, const char *key_text);
 /* A cell went on: looks at who waits for all of them. */
 void sandboxes_changed(struct sandboxes *sb);
-void guard_start(struct sandboxes *sb);	/* something runs now */
+/* Something that any of them may wait for: all look again. */
+void sandboxes_look(struct sandboxes *sb);
+void guard_start(struct cell *cell);	/* something runs in it now */
 void prune_start(struct sandboxes *sb);	/* old workspaces, daily: prune.c */
 void prune_stop(struct sandboxes *sb);
 void sandboxes_probed(struct sandboxes *sb);	/* a slot is proven, or is not */

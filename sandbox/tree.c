@@ -111,7 +111,7 @@ tree_spawn(struct cell *cell, struct spawn_req *req,
 		return NULL;
 	}
 	TAILQ_INSERT_TAIL(&cell->trees, t, entry);
-	guard_start(cell->sb);
+	guard_start(cell);
 	return t;
 }
 

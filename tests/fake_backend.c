@@ -85,7 +85,7 @@ struct call {
 	backend_probe_cb *probed;
 	box_open_cb *opened;
 	box_close_cb *closed;
-	box_usage_cb *emptied;
+	box_usage_cb *emptied, *measured;
 	void *arg;
 };
 
@@ -122,7 +122,10 @@ on_call(void *arg)
 	    fake.plan.probe_err : "fake call failed");
 	c->timer = NULL;
 	op_finish(&c->op);
-	if (c->emptied) {
+	if (c->measured) {
+		err_set(&err, ERR_LIMIT, "directories are nested deeper than 512");
+		c->measured(c->arg, &fake.usage, fake.too_deep ? &err : NULL);
+	} else if (c->emptied) {
 		const struct box_usage usage = { 0, 1 };
 		c->emptied(c->arg, &usage, c->failed || fake.plan.empty_fails ?
 		    &err : NULL);
@@ -181,6 +184,7 @@ fake_open(struct backend_inst *inst, const struct box_spec *spec,
 	box->workspace = mem_str(spec->workspace);
 	map_set(&inst->workspaces, spec->workspace, box);
 	fake.boxes++;
+	assert_true(!fake.props.boxes_max || fake.boxes <= fake.props.boxes_max);
 	fake.opens++;
 	c->box = box;
 	c->opened = cb;
@@ -209,6 +213,18 @@ fake_empty(struct backend_inst *inst, const char *workspace, box_usage_cb *cb,
 	assert_int_equal(access(workspace, F_OK), 0);
 	fake.emptied++;
 	c->emptied = cb;
+	return &c->op;
+}
+
+static struct op *
+fake_measure(struct backend_inst *inst, const char *workspace, box_usage_cb *cb,
+	void *arg)
+{
+	struct call *c = call_new(inst, fake.plan.close_ms, arg);
+
+	assert_int_equal(access(workspace, F_OK), 0);
+	fake.measured++;
+	c->measured = cb;
 	return &c->op;
 }
 
@@ -383,7 +399,7 @@ static const struct backend backend_fake = {
 	.name = "fake",
 	.start = fake_start, .stop = fake_stop, .probe = fake_probe,
 	.props = fake_props, .open = fake_open, .close = fake_close,
-	.empty = fake_empty,
+	.empty = fake_empty, .measure = fake_measure,
 	.spawn = fake_spawn, .kill = fake_kill, .flow = fake_flow,
 	.write = fake_write, .close_input = fake_close_input,
 };

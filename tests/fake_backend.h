@@ -2,7 +2,7 @@
  * A backend on the hand-moved clock.  It holds the invariants that the shared
  * half owes every backend: no command while an earlier tree of that box is
  * being killed, no second box over a workspace, no close of a box in use,
- * no removal of files under an open one.
+ * no removal of files under an open one, no more boxes than it may hold.
  */
 #ifndef GATEHOUSE_TESTS_FAKE_BACKEND_H
 #define GATEHOUSE_TESTS_FAKE_BACKEND_H
@@ -39,7 +39,9 @@ struct fake {
 	unsigned boxes, procs, spawns, opens, closes, kills;
 	char last_script[65536];
 	char last_env[16384];	/* NAME=value lines */
-	unsigned pauses, emptied;
+	unsigned pauses, emptied, measured;
+	struct box_usage usage;	/* what is measured */
+	bool too_deep;		/* not whole */
 	char input[4096];	/* what the last feed got; "\x04" at its end */
 	size_t input_max;	/* more is refused; 0: no bound */
 	struct disk_space disk;	/* total 0: not known */

@@ -14,7 +14,7 @@ if ! "$bin" sandbox exec -- true 2>"$dir/why"; then
 	echo "1..0 # SKIP $(tr '\n#' '  ' <"$dir/why")"
 	exit 0
 fi
-echo "1..21"
+echo "1..24"
 
 result() {	# result STATUS NAME
 	n=$((n + 1))
@@ -77,6 +77,17 @@ result $? 'a signal ends the tree'
 { "$bin" sandbox exec -- yes 2>"$dir/err"; echo $? >"$dir/out"; } | head -1 >/dev/null
 [ "$(cat "$dir/out")" = 141 ]
 result $? 'a reader that goes away ends it'
+
+# ---- quota: what makes the workspace larger is ended, the rest goes on
+mkdir -p "$GATEHOUSE_HOME"
+printf 'native:\n  workspace_max: 8M\n' >"$GATEHOUSE_HOME/config.yaml"
+check 'a workspace has a quota' 137 '' 'its quota is 8 MiB' \
+	-- 'head -c 20000000 /dev/zero >big; sleep 300'
+check 'files can be removed again' 0 'gone' '' -- 'rm big && echo gone'
+"$bin" doctor >"$dir/out" 2>"$dir/err"
+grep -q 'limits: cpu .*workspaces of 8 MiB' "$dir/out"
+result $? 'doctor says what is in force'
+rm "$GATEHOUSE_HOME/config.yaml"
 
 # ---- prune: what nobody uses goes, what is in use stays
 ls "$GATEHOUSE_HOME"/sandboxes/s*/workspace/ran >/dev/null 2>&1

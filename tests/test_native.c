@@ -28,6 +28,8 @@ the_probe_tells_what_is_in_force(void **state)
 	assert_string_equal(nat->props.why, "");
 	assert_int_equal(nat->props.isolation, SANDBOX_ISOLATED);
 	assert_non_null(strstr(nat->props.limits, "256 processes"));
+	assert_non_null(strstr(nat->props.limits, "cpu "));
+	assert_non_null(strstr(nat->props.limits, "workspaces of 10240 MiB"));
 	assert_string_equal(nat->props.workspace, "/workspace");
 }
 

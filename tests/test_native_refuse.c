@@ -135,6 +135,52 @@ limits_hold(void **state)
 	nat_stop(&nat);
 }
 
+/*
+ * By cgroup, where there is one: no more than its part of the time, however
+ * idle the machine is.  Else each process has so many seconds and no more.
+ * Which of both is in force is said.
+ */
+static void
+cpu_is_limited(void **state)
+{
+	(void)NAT(state);
+	struct native_opts opts = { .cpu_milli = 250, .cpu_seconds = 7 };
+	struct nat nat;
+
+	assert_true(nat_start(&nat, &opts, NULL));
+	assert_true(nat_probe(&nat));
+	assert_true(nat_open(&nat));
+	bool shared = strstr(nat.props.limits, "cpu 0.250 at half share (cgroup)");
+	if (!shared)
+		assert_non_null(strstr(nat.props.limits, "cpu 7 s (each process"));
+	nat_expect(&nat, "ulimit -t", 0, shared ? "unlimited\n" : "7\n");
+	if (shared)
+		nat_expect(&nat, "now() { echo $((10#${EPOCHREALTIME/./})); }; a=$(now);"
+			"while [ $(($(now) - a)) -lt 800000 ]; do :; done;"
+			"t=$(awk '{ print $14 + $15 + $16 + $17 }' /proc/$$/stat);"
+			"[ $t -lt 50 ] || echo $t of 80 ticks", 0, "");
+	nat_stop(&nat);
+}
+
+/* What all may hold in memory has a bound, and one alone must fit. */
+static void
+the_sum_of_tmpfs_is_bounded(void **state)
+{
+	(void)NAT(state);
+	struct native_opts opts = { .tmp_max = 16u << 20, .tmp_total = 17u << 20 };
+	struct nat nat;
+
+	assert_false(nat_start(&nat, &opts, NULL));
+	assert_non_null(strstr(nat.error, "native.tmp_total"));
+	nat_stop(&nat);
+	opts.tmp_total = 40u << 20;
+	assert_true(nat_start(&nat, &opts, NULL));
+	assert_true(nat_probe(&nat));
+	assert_int_equal(nat.props.boxes_max, 2);
+	assert_non_null(strstr(nat.props.limits, "2 sandboxes at a time"));
+	nat_stop(&nat);
+}
+
 /* In the state directory, so that it is there for whom a probe runs as. */
 static char *
 copy_to(struct nat *nat, const char *from, const char *name)
@@ -295,6 +341,8 @@ main(int argc, char **argv)
 		cmocka_unit_test(refusals_name_cause_and_cure),
 		REAL(binds_are_read_only_unless_said_and_count_in_the_isolation),
 		REAL(limits_hold),
+		REAL(cpu_is_limited),
+		REAL(the_sum_of_tmpfs_is_bounded),
 		REAL(each_kind_of_refusal_names_its_own_cause_and_cure),
 		REAL(root_of_a_namespace_without_our_uid_uses_its_own),
 		REAL(an_image_is_what_the_sandbox_sees),

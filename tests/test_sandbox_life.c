@@ -378,6 +378,111 @@ a_full_disk_ends_what_eats_it(void **state)
 	end();
 }
 
+/* Rules 5.8: over its quota, what makes it larger is ended, with the cause. */
+static void
+a_workspace_has_a_quota(void **state)
+{
+	const uint64_t mib = 1 << 20;
+	struct ran r, grows;
+
+	(void)state;
+	fake_reset();
+	fake.props.workspace_max = 100 * mib;
+	make(1, 0);
+	run(&r, "warm");
+	fake.usage.bytes = 100 * mib;
+	fake.plan.run_ms = -1;
+	background(&r);
+	begin(&grows, "dd");
+	sim_advance(loop, 5000);
+	assert_int_equal(grows.calls, 0);
+	fake.usage.bytes++;
+	sim_advance(loop, 2500);
+	assert_int_equal(grows.calls, 1);
+	assert_int_equal(grows.code, 137);
+	assert_non_null(strstr(grows.error, "its quota is 100 MiB"));
+	assert_int_equal(fake.procs, 0);
+	/* What removes files, or reads, may go on; what goes on adding may not. */
+	begin(&grows, "rm -r big");
+	sim_advance(loop, 5000);
+	fake.usage.bytes = 90 * mib;
+	sim_advance(loop, 5000);
+	assert_int_equal(grows.calls, 0);
+	fake.usage.bytes = 101 * mib;
+	sim_advance(loop, 2500);
+	assert_int_equal(grows.calls, 1);
+	fake.usage.bytes = 1;
+	fake.too_deep = true;
+	begin(&grows, "mkdir");
+	sim_advance(loop, 2500);
+	assert_int_equal(grows.calls, 1);
+	assert_non_null(strstr(grows.error, "deeper than 512"));
+	end();
+}
+
+/* One that is over between two looks is told with the next result. */
+static void
+short_commands_count_for_the_quota(void **state)
+{
+	struct ran r;
+
+	(void)state;
+	fake_reset();
+	fake.props.workspace_max = 1 << 20;
+	make(1, 0);
+	fake.usage.bytes = 2 << 20;
+	run(&r, "dd");
+	assert_int_equal(fake.measured, 0);
+	sim_advance(loop, 60000);
+	assert_int_equal(fake.measured, 1);	/* nothing runs any more */
+	run(&r, "ls");
+	assert_int_equal(r.code, 0);
+	assert_non_null(strstr(r.note, "its quota is 1 MiB"));
+	end();
+}
+
+/* Rules 5.8: the sum of what sandboxes hold in memory is bounded. */
+static void
+an_idle_one_makes_way_and_a_busy_one_does_not(void **state)
+{
+	struct sandbox_cmd cmd = { .command = "x", .command_len = 1 };
+	struct sandbox_key who = key;
+	struct ran r[4];
+
+	(void)state;
+	fake_reset();
+	fake.props.boxes_max = 2;	/* the fake holds no more */
+	make(1, 0);
+	for (size_t i = 0; i < ARRAY_LEN(r); i++) {
+		const char *scopes[] = { "a", "b", "c", "d" };
+		who.scope = scopes[i];
+		begin_for(&r[i], &who, &cmd);
+		sim_advance(loop, 1000);
+		assert_int_equal(r[i].code, 0);
+		assert_int_equal(r[i].calls, 1);
+	}
+	assert_int_equal(fake.closes, 2);
+	fake.plan.run_ms = -1;
+	for (size_t i = 2; i < 4; i++) {
+		who.scope = i == 2 ? "c" : "d";
+		begin_for(&r[i], &who, &cmd);
+	}
+	sim_advance(loop, 1000);
+	who.scope = "a";
+	begin_for(&r[0], &who, &cmd);
+	sim_advance(loop, 1000);
+	assert_int_equal(r[0].code, SANDBOX_EXIT_REFUSED);
+	assert_non_null(strstr(r[0].error, "all of the 2 sandboxes"));
+	op_cancel(&r[2].op);
+	op_cancel(&r[3].op);
+	sim_advance(loop, 1000);
+	fake.plan.run_ms = 1;
+	begin_for(&r[0], &who, &cmd);
+	sim_advance(loop, 1000);
+	assert_int_equal(r[0].code, 0);
+	end();
+}
+
 int
 main(void)
 {
@@ -393,6 +498,9 @@ main(void)
 		cmocka_unit_test(background_keeps_it_open_and_zero_means_never),
 		cmocka_unit_test(many_wait_and_all_are_answered),
 		cmocka_unit_test(a_full_disk_ends_what_eats_it),
+		cmocka_unit_test(a_workspace_has_a_quota),
+		cmocka_unit_test(short_commands_count_for_the_quota),
+		cmocka_unit_test(an_idle_one_makes_way_and_a_busy_one_does_not),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

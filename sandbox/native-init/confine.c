@@ -69,8 +69,10 @@ confine_rlimits(const struct box *box)
 	/* Counted per user namespace, so this is the sandbox's own sum. */
 	if (limit(RLIMIT_NPROC, seal->pids_max) < 0)
 		return -1;
-	/* Without a memory cgroup at least each process is bounded.  DATA, not
-	 * AS: run-times reserve far more address space than they use. */
+	/* Without a cgroup at least each process is bounded. */
+	if (!box->cpu_limited && limit(RLIMIT_CPU, seal->cpu_seconds) < 0)
+		return -1;
+	/* DATA, not AS: run-times reserve far more address space than they use. */
 	if (!box->memory_limited && limit(RLIMIT_DATA, seal->memory_max) < 0)
 		return -1;
 	return 0;

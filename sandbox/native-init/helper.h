@@ -45,6 +45,8 @@ struct seal {
 	size_t nbinds;
 	uint64_t memory_max, file_size_max, tmp_max;
 	uint32_t pids_max, files_max;
+	uint32_t cpu_permille;	/* thousandths of a processor; 0: all there are */
+	uint32_t cpu_seconds;	/* of a process, where no cgroup shares it out */
 	enum box_network network;
 	char *uplink;		/* program of the full network; "" else */
 	dev_t uplink_dev;
@@ -123,8 +125,8 @@ struct box {
 	pid_t launcher;
 	const char *workspace;	/* below state_dir */
 	char cgroup[64];	/* name of its cgroups */
-	char limits[160];	/* what is in force, for people */
-	bool memory_limited, pids_limited;
+	char limits[256];	/* what is in force, for people */
+	bool memory_limited, pids_limited, cpu_limited;
 	struct ids ids;
 	struct graft grafts[GRAFTS_MAX];
 	size_t ngrafts;

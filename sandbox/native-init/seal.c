@@ -128,6 +128,8 @@ parse_native(struct seal *seal, const void *data, size_t len)
 	seal->tmp_max = wire_get_u64(&in);
 	seal->pids_max = wire_get_u32(&in);
 	seal->files_max = wire_get_u32(&in);
+	seal->cpu_permille = wire_get_u32(&in);
+	seal->cpu_seconds = wire_get_u32(&in);
 	uint32_t network = wire_get_u32(&in);
 	seal->uplink = strdup(wire_get_str(&in));
 	parse_binds(seal, &in);
@@ -137,7 +139,7 @@ parse_native(struct seal *seal, const void *data, size_t len)
 	/* Host uid 0 is never what a sandbox runs as. */
 	if (!wire_in_end(&in) || seal->uid == 0 || seal->gid == 0 ||
 	    !seal->state_dir || seal->state_dir[0] != '/' || !seal->image ||
-	    network >= BOX_NETWORK_END || !seal->filters[BOX_FULL].program ||
+	    seal->cpu_seconds == 0 || network >= BOX_NETWORK_END || !seal->filters[BOX_FULL].program ||
 	    (seal->bare && !seal->filters[BOX_BARE].program) ||
 	    stat(seal->state_dir, &st) < 0 || !S_ISDIR(st.st_mode))
 		return;
