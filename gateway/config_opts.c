@@ -97,13 +97,11 @@ fill_singularity(struct config_sandbox *s, const struct config *cfg,
 	};
 }
 
-void
-config_sandbox_init(struct config_sandbox *s, const struct config *cfg,
-	const struct override *where, const char *const *environ)
+static void
+fill_native(struct config_sandbox *s, const struct config *cfg)
 {
 	int cpu_milli = config_cpus(cfg->native.cpus);
 
-	memset(s, 0, sizeof(*s));
 	fill_binds(s, &cfg->native.binds);
 	s->native = (struct native_opts){
 		.uid = (uid_t)cfg->native.uid,
@@ -123,6 +121,14 @@ config_sandbox_init(struct config_sandbox *s, const struct config *cfg,
 		.cpu_milli = cpu_milli > 0 ? (unsigned)cpu_milli : 0,
 		.cpu_seconds = (unsigned)cfg->native.cpu_seconds,
 	};
+}
+
+void
+config_sandbox_init(struct config_sandbox *s, const struct config *cfg,
+	const struct override *where, const char *const *environ)
+{
+	memset(s, 0, sizeof(*s));
+	fill_native(s, cfg);
 	s->local.user = *cfg->local.user ? cfg->local.user : NULL;
 	struct start_dir dir = {
 		.configured = cfg->terminal.cwd,

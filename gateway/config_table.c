@@ -302,58 +302,7 @@ const struct config_key config_keys[] = {
 	  AT(streaming.cursor), " \xe2\x96\x89", 0, 0, NULL, NULL, 0,
 	  "Stands at the end of a text that still comes." },
 
-	{ "native.uid", NULL, CONFIG_INT, AT(native.uid), "64500", 1, 4294967293,
-	  NULL, NULL, CONFIG_SAFETY, "User id of commands when gatehouse runs as "
-	  "root; must not be in use." },
-	{ "native.minimum", NULL, CONFIG_ENUM, AT(native.minimum), "full", 0, 0,
-	  "full|landlock", NULL, CONFIG_SAFETY,
-	  "Least isolation that is accepted. landlock: files and network only, for "
-	  "containers that may make no user namespaces; risky commands then ask." },
-	{ "native.network", NULL, CONFIG_ENUM, AT(native.network), "none", 0, 0,
-	  "none|filtered|full", NULL, CONFIG_SAFETY,
-	  "Network of commands: only loopback; what the lists below let through; "
-	  "or all." },
-	{ "native.network_allow", NULL, CONFIG_LIST, AT(native.network_allow), "", 0,
-	  0, NULL, NULL, CONFIG_SAFETY, "Hosts that commands may reach with network: "
-	  "filtered: a name, *.name, *, an address or ADDRESS/BITS, each also with "
-	  ":PORT; empty: none." },
-	{ "native.network_deny", NULL, CONFIG_LIST, AT(native.network_deny), "", 0,
-	  0, NULL, NULL, CONFIG_SAFETY, "The same, and stronger than network_allow; "
-	  "ADDRESS/BITS counts also for what a name leads to." },
-	{ "native.network_ports", NULL, CONFIG_LIST, AT(native.network_ports),
-	  "80,443", 0, 0, NULL, NULL, CONFIG_SAFETY, "Ports of hosts in "
-	  "network_allow that are written without one: PORT or PORT-PORT." },
-	{ "native.network_private_allow", NULL, CONFIG_LIST,
-	  AT(native.network_private_allow), "", 0, 0, NULL, NULL, CONFIG_SAFETY,
-	  "Addresses that are not public and may be reached all the same: ADDRESS or "
-	  "ADDRESS/BITS, also with :PORT; the host must be in network_allow, too." },
-	{ "native.binds", NULL, CONFIG_LIST, AT(native.binds), "", 0, 0, NULL, NULL,
-	  CONFIG_SAFETY, "Host paths shown inside: SOURCE:TARGET, read-only, or "
-	  "SOURCE:TARGET:rw." },
-	{ "native.cpus", NULL, CONFIG_STR, AT(native.cpus), "0", 0, 0, NULL, NULL,
-	  CONFIG_SAFETY, "Processors that a sandbox may use, e.g. 1.5; 0: all, at "
-	  "half the share of others. Needs a cgroup." },
-	{ "native.cpu_seconds", NULL, CONFIG_INT, AT(native.cpu_seconds), "3600", 1,
-	  YEAR, NULL, NULL, CONFIG_SAFETY,
-	  "CPU time of a process, where there is no cgroup to share it out." },
-	{ "native.memory_max", NULL, CONFIG_SIZE, AT(native.memory_max), "2G",
-	  16 * MIB, 1024 * GIB, NULL, NULL, CONFIG_SAFETY, "Memory of a sandbox." },
-	{ "native.pids_max", NULL, CONFIG_INT, AT(native.pids_max), "256", 8, 100000,
-	  NULL, NULL, CONFIG_SAFETY, "Processes of a sandbox." },
-	{ "native.files_max", NULL, CONFIG_INT, AT(native.files_max), "1024", 16,
-	  1000000, NULL, NULL, CONFIG_SAFETY, "Open files of a process." },
-	{ "native.file_size_max", NULL, CONFIG_SIZE, AT(native.file_size_max), "4G",
-	  MIB, 1024 * GIB, NULL, NULL, CONFIG_SAFETY, "Largest file." },
-	{ "native.tmp_max", NULL, CONFIG_SIZE, AT(native.tmp_max), "512M", MIB,
-	  64 * GIB, NULL, NULL, CONFIG_SAFETY, "Size of the private /tmp." },
-	{ "native.tmp_total", NULL, CONFIG_SIZE, AT(native.tmp_total), "0", 0,
-	  1024 * GIB, NULL, NULL, CONFIG_SAFETY,
-	  "Bound of /tmp and /dev/shm of all sandboxes together; an idle one is torn "
-	  "down for another. 0: half of the memory, at least eight sandboxes." },
-	{ "native.workspace_max", NULL, CONFIG_SIZE, AT(native.workspace_max), "10G",
-	  MIB, 1024 * GIB, NULL, NULL, CONFIG_SAFETY,
-	  "What a workspace may hold; looked at every 2 s, and what fills it further "
-	  "is ended." },
+#include "gateway/config_rows_native.inc"
 	{ "local.user", NULL, CONFIG_STR, AT(local.user), "", 0, 0, NULL, NULL,
 	  CONFIG_SAFETY, "User that commands of backend local run as; must be "
 	  "written when gatehouse runs as root." },
