@@ -13,6 +13,12 @@
 #define SENTINEL "\xc2\xabredacted:"		/* « */
 #define SENTINEL_END "\xe2\x80\xa6\xc2\xbb"	/* … and » */
 
+const unsigned char redact_class[256] = {
+	['='] = REDACT_MARK, [':'] = REDACT_MARK, ['-'] = REDACT_MARK,
+	['0' ... '9'] = REDACT_DIGIT, ['A' ... 'Z'] = REDACT_LETTER,
+	['a' ... 'z'] = REDACT_LETTER,
+};
+
 struct value {
 	char *text;
 	size_t len;
@@ -23,6 +29,7 @@ struct value {
 static struct {
 	struct value *values;	/* from 1 on */
 	size_t n, secrets;
+	bool first[1 << 8];		/* some value begins with this byte */
 	unsigned short head[1 << 16];	/* by the first two bytes; 0: none */
 } known;
 
@@ -52,6 +59,7 @@ add_value(char *text, size_t min)
 		known.values = mem_array(VALUES_MAX, sizeof(*known.values));
 	known.values[++known.n] = (struct value){ text, len, known.head[slot] };
 	known.head[slot] = (unsigned short)known.n;
+	known.first[slot >> 8] = true;
 	return true;
 }
 
@@ -142,6 +150,7 @@ redact_clear(void)
 	mem_free(STEAL(known.values));
 	known.n = known.secrets = 0;
 	memset(known.head, 0, sizeof(known.head));
+	memset(known.first, 0, sizeof(known.first));
 }
 
 /* Length of the longest known value at s, or 0. */
@@ -150,7 +159,7 @@ known_at(const char *s, size_t len)
 {
 	size_t best = 0;
 
-	if (len < SECRET_MIN)
+	if (len < SECRET_MIN || !known.first[(unsigned char)*s])
 		return 0;
 	for (size_t i = known.head[slot_of(s)]; i; i = known.values[i].next) {
 		const struct value *v = &known.values[i];
@@ -192,9 +201,16 @@ mask(struct buf *out, const char *text, size_t len, bool sentinel)
 	bool ok = true;
 
 	for (size_t i = 0; i < len;) {
+		bool shaped = redact_may_begin(text, i);
+
+		if (!shaped && !known.first[(unsigned char)text[i]]) {
+			i++;
+			continue;
+		}
 		size_t from = i, to = i + known_at(text + i, len - i);
 
-		if (to == i && !redact_shape(text, len, i, &from, &to)) {
+		if (to == i && !(shaped &&
+		    redact_shape(text, len, i, &from, &to))) {
 			i++;
 			continue;
 		}

@@ -9,6 +9,7 @@
 #define LOOK_MAX 256
 #define NAME_MAX_LEN 64
 #define VALUE_MIN 8
+#define TOKEN_MIN 12		/* the shortest that has a shape of its own */
 
 struct span {
 	const char *s;		/* the whole text */
@@ -18,7 +19,7 @@ struct span {
 static bool
 is_alnum(char c)
 {
-	return isalnum((unsigned char)c) != 0;
+	return redact_class[(unsigned char)c] & (REDACT_DIGIT | REDACT_LETTER);
 }
 
 static bool
@@ -58,13 +59,6 @@ starts_nocase(struct span t, size_t at, const char *word)
 	size_t n = strlen(word);
 
 	return t.len - at >= n && strncasecmp(t.s + at, word, n) == 0;
-}
-
-/* Not in the middle of a word. */
-static bool
-at_start(struct span t, size_t at)
-{
-	return at == 0 || !is_alnum(t.s[at - 1]);
 }
 
 /*
@@ -335,7 +329,8 @@ name_ends(const char *name, size_t len, const char *word)
 {
 	size_t n = strlen(word);
 
-	if (len < n || strncasecmp(name + len - n, word, n) != 0)
+	if (len < n || (name[len - 1] | 0x20) != word[n - 1] ||
+	    strncasecmp(name + len - n, word, n) != 0)
 		return false;
 	if (len == n)
 		return true;
@@ -362,7 +357,7 @@ secret_name(const char *name, size_t len)
 	}
 	/* a bare "key" is anything; KEY and FOO_KEY are environment names */
 	return len >= 3 && memcmp(name + len - 3, "KEY", 3) == 0 &&
-	    name_ends(name, len, "KEY");
+	    name_ends(name, len, "key");
 }
 
 /* The name that ends before `at`, quoted or not; its length or 0. */
@@ -464,6 +459,17 @@ assignment(struct span t, size_t at, size_t *ret_from, size_t *ret_to)
 	return true;
 }
 
+/* Words that are too short to be a token by themselves: most of them. */
+static bool
+is_short(struct span t, size_t at)
+{
+	size_t end = at;
+
+	while (end < t.len && end - at < TOKEN_MIN && is_base64url(t.s[end]))
+		end++;
+	return end - at < TOKEN_MIN && !starts(t, at, "SG.");
+}
+
 bool
 redact_shape(const char *text, size_t len, size_t at, size_t *ret_from,
 	size_t *ret_to)
@@ -480,12 +486,10 @@ redact_shape(const char *text, size_t len, size_t at, size_t *ret_from,
 		return private_key(t, at, ret_to);
 	if (isdigit((unsigned char)c))
 		return telegram_token(t, at, ret_to);
-	if (!isalpha((unsigned char)c) || !at_start(t, at))
+	if (strchr("AaBb", c) && http_auth(t, at, ret_from, ret_to))
+		return true;
+	if (is_short(t, at))
 		return false;
-	if (c == 'A' || c == 'a' || c == 'b' || c == 'B') {
-		if (http_auth(t, at, ret_from, ret_to))
-			return true;
-	}
 	return prefixed(t, at, ret_to) || aws_key(t, at, ret_to) ||
 	    discord_token(t, at, ret_to) || jwt(t, at, ret_to);
 }

@@ -25,22 +25,28 @@ static const char node_command[] = EXPECT("node")
 static const char python_text[] =
 "import sys\n"
 "def _boot(b):\n"
-"    path = sys.path[:]\n"
-"    sys.path[:] = [p for p in path if p]    # no module of the workspace\n"
-"    import json, os, types, linecache, threading\n"
-"    sys.path[:] = path\n"
-"    cfg = json.loads(b.readline())\n"
+"    import os, _thread    # both are there already\n"
+"    cfg = dict(w.split('=', 1) for w in b.readline().decode().split())\n"
 "    code = b.read().decode('utf-8', 'replace')\n"
 "    null = os.open(os.devnull, os.O_RDONLY)\n"
 "    os.dup2(null, 0)\n"
 "    os.close(null)\n"
 "    sys.stdin = open(0, closefd=False)\n"
 "    token = bytes.fromhex(cfg['token'])\n"
-"    lock, pid = threading.Lock(), os.getpid()\n"
+"    lock, pid = _thread.allocate_lock(), os.getpid()\n"
 "    link = {'seq': 0, 'in': None, 'out': None, 'rest': b''}\n"
+"    mods = {}\n"
+"    def load():\n"
+"        now = sys.path[:]\n"
+"        sys.path[:] = [p for p in now if p]    # no module of the workspace\n"
+"        import json, hmac\n"
+"        sys.path[:] = now\n"
+"        mods.update(json=json, hmac=hmac)\n"
+"    if 'hermes_tools' in code:    # others don't pay for it\n"
+"        load()\n"
 "    if 'fd' in cfg:\n"
-"        os.set_inheritable(cfg['fd'], False)\n"
-"        link['in'] = link['out'] = cfg['fd']\n"
+"        link['in'] = link['out'] = int(cfg['fd'])\n"
+"        os.set_inheritable(link['in'], False)\n"
 "    def connect():\n"
 "        import time\n"
 "        until = time.monotonic() + 15\n"
@@ -60,9 +66,11 @@ static const char python_text[] =
 "        line, _, link['rest'] = b''.join(parts).partition(b'\\n')\n"
 "        return line\n"
 "    def call(tool, args):\n"
-"        import hmac\n"
 "        if os.getpid() != pid:\n"
 "            raise RuntimeError('hermes_tools: only in the process of the script')\n"
+"        if not mods:\n"
+"            load()\n"
+"        json, hmac = mods['json'], mods['hmac']\n"
 "        with lock:\n"
 "            link['seq'] += 1\n"
 "            body = json.dumps({'seq': link['seq'], 'tool': tool,\n"
@@ -81,7 +89,7 @@ static const char python_text[] =
 "                    return answer['result']\n"
 "    if 'dir' in cfg:\n"
 "        connect()\n"
-"    m = types.ModuleType('hermes_tools', 'The tools of the assistant.')\n"
+"    m = type(sys)('hermes_tools', 'The tools of the assistant.')\n"
 "    def terminal(command, timeout=None, workdir=None, **_):\n"
 "        'Run a shell command: {output, exit_code, error}.'\n"
 "        return call('terminal', dict(command=command, timeout=timeout, workdir=workdir))\n"
@@ -104,6 +112,9 @@ static const char python_text[] =
 "            new_string=new_string, replace_all=replace_all, mode=mode, patch=patch))\n"
 "    def json_parse(text):\n"
 "        'JSON out of text that may have other words around it.'\n"
+"        if not mods:\n"
+"            load()\n"
+"        json = mods['json']\n"
 "        try:\n"
 "            return json.loads(text, strict=False)\n"
 "        except ValueError as first:\n"
@@ -133,9 +144,10 @@ static const char python_text[] =
 "        setattr(m, f.__name__, f)\n"
 "    sys.modules['hermes_tools'] = m\n"
 "    sys.argv = ['script.py']\n"
-"    linecache.cache['script.py'] = (len(code), None, code.splitlines(True), 'script.py')\n"
-"    main = types.ModuleType('__main__')\n"
-"    main.__dict__['__file__'] = 'script.py'\n"
+"    class Loader:    # tracebacks show the script's lines by it\n"
+"        get_source = staticmethod(lambda name=None: code)\n"
+"    main = type(sys)('__main__')\n"
+"    main.__dict__.update(__file__='script.py', __loader__=Loader)\n"
 "    sys.modules['__main__'] = main\n"
 "    try:\n"
 "        exec(compile(code, 'script.py', 'exec'), main.__dict__)\n"
@@ -151,9 +163,10 @@ static const char python_text[] =
 static const char node_text[] =
 "var boot = function (b) {\n"
 "  const fs = require('fs'), crypto = require('crypto'), Module = require('module');\n"
-"  const i = b.indexOf(10), cfg = JSON.parse(b.subarray(0, i).toString());\n"
+"  const i = b.indexOf(10), cfg = Object.fromEntries(b.subarray(0, i).toString()\n"
+"    .split(' ').map((w) => w.split('=')));\n"
 "  const code = b.subarray(i + 1).toString(), token = Buffer.from(cfg.token, 'hex');\n"
-"  const link = { seq: 0, in: cfg.fd, out: cfg.fd, rest: Buffer.alloc(0) };\n"
+"  const link = { seq: 0, in: Number(cfg.fd), out: Number(cfg.fd), rest: Buffer.alloc(0) };\n"
 "  const mac = (way, body) => crypto.createHmac('sha256', token).update(way)\n"
 "    .update(body).digest('hex');\n"
 "  const connect = () => {\n"
@@ -217,14 +230,13 @@ code_command(enum code_language language)
 
 void
 code_input(struct buf *out, enum code_language language,
-    const struct json *settings, const char *script)
+    const char *settings, const char *script)
 {
 	const char *text = language == CODE_NODE ? node_text : python_text;
-	CLEANUP_FREE char *json = json_text(settings);
 
 	buf_printf(out, "%zu\n", strlen(text));
 	buf_add_str(out, text);
-	buf_add_str(out, json);
+	buf_add_str(out, settings);
 	buf_add_char(out, '\n');
 	buf_add_str(out, script);
 }

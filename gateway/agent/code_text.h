@@ -8,14 +8,13 @@
 #define GATEHOUSE_CODE_TEXT_H
 
 #include "base/buf.h"
-#include "base/json.h"
 
 enum code_language { CODE_PYTHON, CODE_NODE, CODE_SHELL };
 
 /* The shell command. CODE_SHELL: the script itself, NULL. */
 const char *code_command(enum code_language language);
-/* settings: {"fd" or "dir", "token"}. */
+/* settings: "fd=5 token=HEX", or dir= in place of fd=. */
 void code_input(struct buf *out, enum code_language language,
-	const struct json *settings, const char *script);
+	const char *settings, const char *script);
 
 #endif

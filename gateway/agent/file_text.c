@@ -59,6 +59,17 @@ file_text_binary(const char *path)
 
 /* ---- out -------------------------------------------------------------------------- */
 
+/* Nothing to repair and nothing to cut: most lines. */
+static bool
+is_plain(const char *line, size_t len)
+{
+	unsigned char all = 0;
+
+	for (size_t i = 0; i < len && i <= FILE_LINE_MAX; i++)
+		all |= (unsigned char)line[i];
+	return len <= FILE_LINE_MAX && all < 0x80;
+}
+
 /* One line, repaired and cut; true if it was cut. */
 static bool
 add_line(struct buf *out, uint64_t number, const char *line, size_t len)
@@ -67,16 +78,21 @@ add_line(struct buf *out, uint64_t number, const char *line, size_t len)
 	uint32_t cp;
 	size_t at = 0, n;
 
+	buf_init(&clean, 4 * FILE_LINE_MAX * 3 + 64);
 	if (len > 0 && line[len - 1] == '\r')
 		len--;
-	buf_init(&clean, 4 * FILE_LINE_MAX * 3 + 64);
+	buf_printf(out, "%llu|", (unsigned long long)number);
+	if (is_plain(line, len)) {
+		buf_add(out, line, len);
+		buf_add_char(out, '\n');
+		return false;
+	}
 	size_t raw = len > 4 * FILE_LINE_MAX ? 4 * FILE_LINE_MAX : len;
 	utf8_repair(&clean, line, raw);
 	for (size_t i = 0; i < FILE_LINE_MAX && at < clean.len; i++) {
 		n = utf8_next(clean.data + at, clean.len - at, &cp);
 		at += n ? n : 1;
 	}
-	buf_printf(out, "%llu|", (unsigned long long)number);
 	buf_add(out, clean.data, at);
 	bool cut = at < clean.len || raw < len;
 	if (cut)

@@ -71,13 +71,11 @@ rpc_link_fd(const struct rpc_link *l)
 	return l->script_fd > 0 ? l->script_fd : 0;
 }
 
-struct json *
+char *
 rpc_link_where(const struct rpc_link *l)
 {
-	struct json *j = json_object();
-
-	return l->dir ? json_set_str(j, "dir", l->dir) :
-	    json_set_int(j, "fd", SHELL_FD_RPC);
+	return l->dir ? mem_printf("dir=%s", l->dir) :
+	    mem_printf("fd=%d", SHELL_FD_RPC);
 }
 
 /* ---- the socket ---------------------------------------------------------------------- */

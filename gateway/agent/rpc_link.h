@@ -34,7 +34,7 @@ void rpc_link_send(struct rpc_link *link, const char *line, size_t len);
 bool rpc_link_busy(const struct rpc_link *link);
 /* For sandbox_cmd.rpc; 0: none. */
 int rpc_link_fd(const struct rpc_link *link);
-/* What the script's side needs: {"fd": 5} or {"dir": path}. Caller frees. */
-struct json *rpc_link_where(const struct rpc_link *link);
+/* What the script's side needs: "fd=5" or "dir=/tmp/..."; no blank. Caller frees. */
+char *rpc_link_where(const struct rpc_link *link);
 
 #endif

@@ -47,8 +47,9 @@ bench_scripts(void)
 	tw.env.code.max_calls = 1000;
 	tw_call("execute_code", tw_args("code",
 	    "import time\nfrom hermes_tools import read_file\n"
-	    "read_file('b.txt')\nt = time.monotonic()\n"
-	    "for i in range(500): read_file('b.txt')\n"
+	    "open('one.txt', 'w').write('one line\\n')\n"
+	    "read_file('one.txt')\nt = time.monotonic()\n"
+	    "for i in range(500): read_file('one.txt')\n"
 	    "print((time.monotonic() - t) * 1e6 / 500)\n", NULL));
 	printf("rpc_call_us %.1f us\n", strtod(tw_str("output"), NULL));
 }

@@ -205,13 +205,14 @@ open_link(struct code_call *c, struct err *err)
 	c->link = rpc_link_new(&c->env, &link, err);
 	if (!c->link)
 		return -1;
-	CLEANUP_JSON struct json *settings = rpc_link_where(c->link);
+	CLEANUP_FREE char *where = rpc_link_where(c->link);
+	CLEANUP_FREE char *settings = NULL;
 	const unsigned char *token = rpc_token(c->rpc);
 
 	for (size_t i = 0; i < RPC_TOKEN_LEN; i++)
 		if (mem_format(hex + 2 * i, 3, "%02x", token[i]) < 0)
 			return -1;
-	json_set_str(settings, "token", hex);
+	settings = mem_printf("%s token=%s", where, hex);
 	code_input(&c->input, c->language, settings, c->code);
 	return 0;
 }
