@@ -29,10 +29,10 @@ struct launcher {
 	struct loop *loop;
 	void (*on_gone)(void *arg, const struct err *err);
 	void *arg;
-	bool sealed, gone;
+	bool sealed, gone, root;
 
-	bool local;
-	char *user;		/* NULL: unchanged */
+	bool local, change;	/* change: to these ids */
+	char *user;		/* as named; NULL: none was */
 	uid_t uid;
 	gid_t gid;
 	gid_t groups[GROUPS_MAX];
@@ -108,6 +108,7 @@ launcher_start(const char *helper, struct err *err)
 	struct launcher *l = mem_alloc(sizeof(*l));
 	l->pid = pid;
 	l->fd = pair[0];
+	l->root = geteuid() == 0;
 	return l;
 }
 
@@ -170,6 +171,12 @@ launcher_attach(struct launcher *l, struct loop *loop,
 	l->fd = -1;
 }
 
+bool
+launcher_is_root(const struct launcher *l)
+{
+	return l->root;
+}
+
 pid_t
 launcher_pid(const struct launcher *l)
 {
@@ -202,8 +209,13 @@ launcher_free(struct launcher **lp)
 	struct pollfd p = { .fd = pidfd, .events = POLLIN };
 	if (pidfd >= 0 && poll(&p, 1, LAUNCHER_END_MS) == 0) {
 		/* Something below does not die; keepers and the kernel go on. */
-		log_warn("launcher", NULL, "did not end in time; killed");
-		kill(l->pid, SIGKILL);
+		bool killed = kill(l->pid, SIGKILL) == 0;
+		log_warn("launcher", NULL, "did not end in time; %s",
+			killed ? "killed" : "it may not be killed by us");
+		if (!killed) {
+			close(pidfd);
+			pidfd = -1;
+		}
 	}
 	if (pidfd >= 0) {
 		waitpid(l->pid, NULL, 0);
@@ -234,6 +246,15 @@ launcher_allow_local(struct launcher *l, const char *user, struct err *err)
 		if (getgrouplist(user, pw.pw_gid, l->groups, &l->ngroups) < 0)
 			l->ngroups = GROUPS_MAX;
 		l->user = mem_str(user);
+		l->change = true;
+	} else if (l->root && geteuid() != 0) {
+		/* Never more than we have kept. */
+		l->uid = geteuid();
+		l->gid = getegid();
+		l->ngroups = getgroups(GROUPS_MAX, l->groups);
+		l->change = true;
+		if (l->ngroups < 0)
+			return err_set_errno(err, errno, "our own groups");
 	}
 	l->local = true;
 	return 0;
@@ -260,7 +281,7 @@ launcher_seal(struct launcher *l)
 	l->sealed = true;
 	wire_out_init(&out, LAUNCHER_SEAL);
 	wire_put_u32(&out, l->local);
-	wire_put_u32(&out, l->user != NULL);
+	wire_put_u32(&out, l->change);
 	wire_put_u32(&out, l->uid);
 	wire_put_u32(&out, l->gid);
 	wire_put_u32(&out, (uint32_t)l->ngroups);

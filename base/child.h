@@ -34,9 +34,12 @@ void launcher_attach(struct launcher *l, struct loop *loop,
  * still lived are freed without a callback. */
 void launcher_free(struct launcher **l);
 pid_t launcher_pid(const struct launcher *l);
+/* It was started as root, whatever we are by now (gateway.user). */
+bool launcher_is_root(const struct launcher *l);
 
-/* Permit child_spawn(). user: whom every child changes to (we must be root),
- * NULL: unchanged. -1 if sealed already or there is no such user. */
+/* Permit child_spawn(). user: whom every child changes to (the launcher must
+ * be root), NULL: to who we are now. -1 if sealed already, or there is no such
+ * user. */
 int launcher_allow_local(struct launcher *l, const char *user, struct err *err);
 /* Permit sandboxes: what sandbox/native.c and the helper agreed on. */
 int launcher_allow_native(struct launcher *l, const void *terms, size_t len,

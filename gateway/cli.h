@@ -29,6 +29,7 @@ enum cli_need {
 	CLI_NEEDS_HOME = 4,	/* the state directory is made if absent */
 	CLI_HIDDEN = 8,		/* not in the list of commands */
 	CLI_STANDALONE = 16,	/* works without a state directory to look at */
+	CLI_TRIES_LAUNCHER = 32,	/* as NEEDS, but it is told if there is none */
 };
 
 struct cli_option {
@@ -71,6 +72,7 @@ struct cli_ctx {
 	struct home home;
 	struct config *config;		/* with CLI_NEEDS_CONFIG */
 	struct launcher *launcher;	/* with CLI_NEEDS_LAUNCHER */
+	struct err launcher_err;	/* with CLI_TRIES_LAUNCHER: why there is none */
 };
 
 /* Value of an option that was given, else NULL. "" for a flag. */

@@ -113,7 +113,7 @@ const struct cli_command cli_commands[] = {
 	  "one command, of one session or of all.", NULL, 0,
 	  approvals_revoke_main },
 	{ "doctor", "", 0, 0, "Try what a start needs; say what is wrong and the cure.",
-	  json_options, CLI_NEEDS_HOME, doctor_main },
+	  json_options, CLI_NEEDS_HOME | CLI_TRIES_LAUNCHER, doctor_main },
 	{ "gate check", "[--] [COMMAND...]", 0, 1000, "Show what the approval gate "
 	  "would decide; nothing runs. Exit status 0 allow, 10 ask, 20 never.",
 	  gate_check_options, CLI_STANDALONE, gate_check_main },

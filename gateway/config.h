@@ -73,7 +73,7 @@ struct config {
 		struct config_list binds;
 	} singularity;
 	struct {
-		char *terminal_backend, *sandbox_image;
+		char *terminal_backend, *sandbox_image, *user;
 		int64_t sandbox_lifetime_s;	/* -1: not set */
 		char *sandbox_scope;
 		int64_t workspace_retention;	/* days; 0: never */

@@ -161,6 +161,9 @@ const struct config_key config_keys[] = {
 	  AT(gateway.sandbox_lifetime_s), "", 0, YEAR, NULL, NULL, CONFIG_SAFETY,
 	  "Idle seconds until such a sandbox is torn down; 0: never; absent: "
 	  "terminal.lifetime_seconds." },
+	{ "gateway.user", NULL, CONFIG_STR, AT(gateway.user), "", 0, 0, NULL, NULL,
+	  CONFIG_SAFETY, "Whom gatehouse becomes when root starts it; only the "
+	  "launcher of sandboxes stays root." },
 	{ "gateway.sandbox_scope", "sandbox_scope", CONFIG_ENUM,
 	  AT(gateway.sandbox_scope), "session", 0, 0, "session|user|shared", NULL,
 	  CONFIG_SAFETY, "Who shares a sandbox and its workspace: nobody but the "

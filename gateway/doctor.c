@@ -277,19 +277,18 @@ on_launcher_gone(void *arg, const struct err *err)
 	loop_stop(d->loop);
 }
 
-/* First of all: before a secret is read. */
 static void
-start_launcher(struct doctor *d)
+look_at_launcher(struct doctor *d)
 {
 	struct err err;
 	CLEANUP_FREE char *helper = helper_path(&err);
 
-	if (helper)
-		d->ctx->launcher = launcher_start(helper, &err);
 	if (d->ctx->launcher)
-		find(d, FINDING_OK, "launcher", "%s", helper);
+		find(d, FINDING_OK, "launcher", "%s%s", helper ? helper : "",
+			launcher_is_root(d->ctx->launcher) && geteuid() != 0 ?
+			"; root, the gateway has given that up" : "");
 	else
-		find(d, FINDING_FAIL, "launcher", "%s", err.text);
+		find(d, FINDING_FAIL, "launcher", "%s", d->ctx->launcher_err.text);
 }
 
 static int
@@ -340,7 +339,7 @@ doctor_main(struct cli_ctx *ctx)
 {
 	struct doctor d = { .ctx = ctx, .findings = json_array() };
 
-	start_launcher(&d);
+	look_at_launcher(&d);
 	d.loop = loop_new();
 	look_at_state(&d);
 	look_at_config(&d);

@@ -41,7 +41,7 @@ absolute(const char *dir)
 }
 
 static int
-check_dir(struct home *home, struct err *err)
+look_at_dir(struct home *home, struct err *err)
 {
 	struct stat st;
 
@@ -53,13 +53,20 @@ check_dir(struct home *home, struct err *err)
 	if (!S_ISDIR(st.st_mode))
 		return err_set(err, ERR_CONFIG, "state directory %s is no directory",
 			home->dir);
-	if (st.st_uid != geteuid())
-		return err_set(err, ERR_CONFIG, "state directory %s belongs to uid %u, "
-			"gatehouse runs as uid %u: run `chown -R %u %s`, or run "
-			"gatehouse as its owner", home->dir, (unsigned)st.st_uid,
-			(unsigned)geteuid(), (unsigned)geteuid(), home->dir);
 	home->exists = true;
+	home->uid = st.st_uid;
 	return 0;
+}
+
+int
+home_check(const struct home *home, struct err *err)
+{
+	if (!home->exists || home->uid == geteuid())
+		return 0;
+	return err_set(err, ERR_CONFIG, "state directory %s belongs to uid %u, "
+		"gatehouse runs as uid %u: run `chown -R %u %s`, or run gatehouse as "
+		"its owner", home->dir, (unsigned)home->uid, (unsigned)geteuid(),
+		(unsigned)geteuid(), home->dir);
 }
 
 int
@@ -80,7 +87,7 @@ home_find(struct home *home, const char *option, const char *const *environ,
 			"no state directory: set GATEHOUSE_HOME or HOME");
 	for (size_t n = strlen(home->dir); n > 1 && home->dir[n - 1] == '/'; n--)
 		home->dir[n - 1] = '\0';
-	return check_dir(home, err);
+	return look_at_dir(home, err);
 }
 
 void
@@ -97,12 +104,12 @@ home_create(struct home *home, struct err *err)
 	if (!home->exists && mkdir(home->dir, 0700) && errno != EEXIST)
 		return err_set_errno(err, errno, "can't make the state directory %s",
 			home->dir);
-	if (check_dir(home, err))
+	if (look_at_dir(home, err) || home_check(home, err))
 		return -1;
 	if (stat(home->dir, &st))
 		return err_set_errno(err, errno, "state directory %s", home->dir);
 	/* Root may let others pass, which level landlock needs; not look. */
-	if (!(st.st_mode & 077) || (geteuid() == 0 && (st.st_mode & 077) == 011))
+	if (!(st.st_mode & 077) || ((geteuid() == 0 || home->gave_up_root) && (st.st_mode & 077) == 011))
 		return 0;
 	if (chmod(home->dir, 0700))
 		return err_set_errno(err, errno, "others can enter the state directory "

@@ -6,6 +6,7 @@
 #define GATEHOUSE_HOME_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 
@@ -15,15 +16,19 @@
 struct home {
 	char *dir;		/* absolute */
 	bool exists;
+	uid_t uid;		/* whose it is, if it exists */
+	bool gave_up_root;	/* for gateway.user */
 	bool tightened;		/* its mode was too open and has been corrected */
 };
 
 /*
  * --home DIR, else GATEHOUSE_HOME, else ~/.gatehouse.  Looks, creates nothing:
- * an absent directory is no error.  One of another owner is, with the cure.
+ * an absent directory is no error.
  */
 int home_find(struct home *home, const char *option, const char *const *environ,
 	struct err *err);
+/* One of another owner is an error, with the cure. */
+int home_check(const struct home *home, struct err *err);
 void home_done(struct home *home);
 /* Makes it (0700) or corrects a mode that lets others in. */
 int home_create(struct home *home, struct err *err);

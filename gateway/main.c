@@ -1,6 +1,7 @@
 /*
  * The order matters: argv; then the launcher, before any thread and before any
- * secret is read; then .env and config.yaml; then the command.
+ * secret is read; as root then the change to gateway.user; then .env and
+ * config.yaml; then the command.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +21,7 @@
 #include "gateway/cli.h"
 #include "gateway/config_write.h"
 #include "gateway/env.h"
+#include "gateway/user.h"
 
 extern char **environ;
 
@@ -75,14 +77,38 @@ hide_memory(void)
 static int
 start_launcher(struct cli_ctx *ctx)
 {
-	struct err err;
-	CLEANUP_FREE char *helper = helper_path(&err);
+	CLEANUP_FREE char *helper = helper_path(&ctx->launcher_err);
 
-	ctx->launcher = helper ? launcher_start(helper, &err) : NULL;
-	if (ctx->launcher)
+	ctx->launcher = helper ? launcher_start(helper, &ctx->launcher_err) : NULL;
+	if (ctx->launcher || !(ctx->command->needs & CLI_NEEDS_LAUNCHER))
 		return 0;
-	cli_complain("%s", err.text);
+	cli_complain("%s", ctx->launcher_err.text);
 	return -1;
+}
+
+/* -1: go on. As root: the configuration may name whom to become. */
+static int
+give_up_root(struct cli_ctx *ctx)
+{
+	struct report rep;
+	struct err err = { ERR_NONE, "" };
+
+	if (geteuid() != 0)
+		return -1;
+	hide_memory();		/* it reads secrets, too */
+	report_init(&rep);
+	struct config *cfg = cli_load_config(ctx, NULL, &rep);
+	bool named = cfg && *cfg->gateway.user;
+	int status = named && user_become(cfg->gateway.user, &ctx->home, &err) ?
+		CLI_CONFIG : -1;
+	config_free(&cfg);
+	report_done(&rep);
+	if (status >= 0)
+		cli_complain("%s", err.text);
+	if (named)
+		hide_memory();	/* the change of ids has undone it */
+	ctx->environ = (const char *const *)environ;
+	return status;
 }
 
 /* -1: go on. */
@@ -95,13 +121,20 @@ prepare(struct cli_ctx *ctx)
 
 	if (needs & CLI_STANDALONE)
 		return -1;
-	if (home_find(&ctx->home, cli_option(ctx, "home"), ctx->environ, &err) ||
+	if (home_find(&ctx->home, cli_option(ctx, "home"), ctx->environ, &err)) {
+		cli_complain("%s", err.text);
+		return CLI_CONFIG;
+	}
+	if (needs & (CLI_NEEDS_LAUNCHER | CLI_TRIES_LAUNCHER) && start_launcher(ctx))
+		return CLI_FAIL;
+	int status = give_up_root(ctx);
+	if (status >= 0)
+		return status;
+	if (home_check(&ctx->home, &err) ||
 	    (needs & CLI_NEEDS_HOME && home_create(&ctx->home, &err))) {
 		cli_complain("%s", err.text);
 		return CLI_CONFIG;
 	}
-	if (needs & CLI_NEEDS_LAUNCHER && start_launcher(ctx))
-		return CLI_FAIL;
 	if (ctx->home.tightened)
 		cli_complain("others could enter %s: its mode is 0700 now",
 			ctx->home.dir);

@@ -65,12 +65,14 @@ local_start(const struct backend_env *env, struct err *err)
 		    "backend native");
 		return NULL;
 	}
-	if (launcher_allow_local(env->launcher, geteuid() == 0 ? as : NULL, err) < 0)
+	if (!launcher_is_root(env->launcher))
+		as = NULL;	/* it can't change to anybody */
+	if (launcher_allow_local(env->launcher, as, err) < 0)
 		return NULL;
 	struct backend_inst *inst = mem_alloc(sizeof(*inst));
 	inst->loop = env->loop;
 	inst->launcher = env->launcher;
-	inst->as = geteuid() == 0 ? mem_str(as) : NULL;
+	inst->as = mem_str(as);
 	inst->bash = access(SHELL_PATH, X_OK) == 0;
 	if (find_user(inst, err) < 0) {
 		local_stop(&inst);

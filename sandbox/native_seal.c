@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/mem.h"
 #include "sandbox/native.h"
 #include "sandbox/native_priv.h"
@@ -21,12 +22,13 @@
 #define MIB (1024ull * 1024)
 
 static int
-pick_uid(uid_t wanted, uid_t *ret_uid, gid_t *ret_gid, struct err *err)
+pick_uid(const struct launcher *launcher, uid_t wanted, uid_t *ret_uid,
+	gid_t *ret_gid, struct err *err)
 {
 	struct passwd pw, *found = NULL;
 	char buf[4096];
 
-	if (geteuid() != 0) {
+	if (!launcher_is_root(launcher)) {
 		*ret_uid = geteuid();
 		*ret_gid = getegid();
 		return 0;
@@ -300,7 +302,7 @@ native_seal_build(const struct backend_env *env, struct backend_inst *inst,
 	gid_t gid;
 
 	if (check_opts(opts, err) < 0 || bound_boxes(inst, opts, err) < 0 ||
-	    pick_uid(opts->uid, &uid, &gid, err) < 0 ||
+	    pick_uid(env->launcher, opts->uid, &uid, &gid, err) < 0 ||
 	    check_image(env->image, inst->state_dir, &inst->image, err) < 0)
 		return NULL;
 	inst->may_bare = opts->minimum && strcmp(opts->minimum, "landlock") == 0;

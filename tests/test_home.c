@@ -86,9 +86,11 @@ a_directory_of_another_owner_stops_with_the_cure(void **state)
 		dir = "/etc";		/* root's */
 	else
 		assert_true(mkdir(dir, 0700) == 0 && chown(dir, 12345, 12345) == 0);
-	assert_int_equal(home_find(&home, dir, NULL, &err), -1);
+	assert_int_equal(home_find(&home, dir, NULL, &err), 0);
+	assert_int_equal(home_check(&home, &err), -1);
 	assert_int_equal(err.code, ERR_CONFIG);
 	assert_non_null(strstr(err.text, "chown -R"));
+	assert_int_equal(home_create(&home, &err), -1);
 }
 
 static void
