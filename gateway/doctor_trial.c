@@ -81,6 +81,9 @@ const struct doctor_trial doctor_trials[] = {
 	  "NoNewPrivs:) [ \"$v\" = 1 ] || bad=\"$bad $k$v\";;\n"
 	  "Seccomp:) [ \"$v\" = 2 ] || bad=\"$bad $k$v\";; esac\n"
 	  "done </proc/self/status\n"
+	  /* The engine's own, under which all of the container is. */
+	  "while read -r k v; do case $k in Seccomp:)\n"
+	  "[ \"$v\" = 2 ] || bad=\"$bad 1:$k$v\";; esac; done </proc/1/status\n"
 	  "[ -z \"$bad\" ] || { echo \"$bad\"; exit 1; }",
 	  "look at terminal.docker_extra_args, and at the engine's seccomp profile",
 	  NULL, "container" },

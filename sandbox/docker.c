@@ -5,7 +5,7 @@
 #include "sandbox/docker_priv.h"
 
 #include <string.h>
-#include <sys/utsname.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -51,7 +51,9 @@ inst_new(const struct backend *backend, const struct backend_env *env,
 	inst->limits = mem_str("");
 	inst->say = env->say;
 	inst->say_arg = env->say_arg;
-	inst->own_container = docker_own_container();
+	if (access("/.dockerenv", F_OK) == 0 ||
+	    access("/run/.containerenv", F_OK) == 0)
+		inst->own_container = docker_own_container("/proc/self");
 	struct engine_opts engine = { .hosts = inst->opts.hosts,
 		.tls = inst->opts.tls, .cert_dir = inst->opts.cert_dir };
 	if (docker_plan_make(&inst->plan, &inst->opts, err) == 0)

@@ -125,6 +125,14 @@ add_string(struct docker_plan *plan, const char *key, const char *value)
 	json_add_take(mutable(json_get(host, key)), json_string(value));
 }
 
+/* Then no filter of ours stands in the way of what the operator asked for. */
+static void
+give_rights(struct docker_plan *plan, const char *why)
+{
+	plan->rights = true;
+	docker_plan_risk(plan, HOST_FILES_AND_PROCS, why);
+}
+
 static int
 arg_cap(struct docker_plan *plan, const char *value, struct err *err)
 {
@@ -138,8 +146,7 @@ arg_cap(struct docker_plan *plan, const char *value, struct err *err)
 	for (size_t i = 0; i < ARRAY_LEN(harmless); i++)
 		known |= strcasecmp(name, harmless[i]) == 0;
 	if (!known)
-		docker_plan_risk(plan, HOST_FILES_AND_PROCS,
-		    "--cap-add gives it rights over the host");
+		give_rights(plan, "--cap-add gives it rights over the host");
 	add_string(plan, "CapAdd", value);
 	return 0;
 }
@@ -172,8 +179,7 @@ arg_security(struct docker_plan *plan, const char *value, struct err *err)
 {
 	(void)err;
 	if (strncmp(value, "no-new-privileges", 17) != 0)
-		docker_plan_risk(plan, HOST_FILES_AND_PROCS,
-		    "--security-opt changes what protects the host");
+		give_rights(plan, "--security-opt changes what protects the host");
 	add_string(plan, "SecurityOpt", value);
 	return 0;
 }
@@ -389,7 +395,7 @@ arg_privileged(struct docker_plan *plan, const char *value, struct err *err)
 {
 	(void)value, (void)err;
 	json_set_bool(host_config(plan), "Privileged", true);
-	docker_plan_risk(plan, HOST_FILES_AND_PROCS, "it is privileged");
+	give_rights(plan, "it is privileged");
 	return 0;
 }
 

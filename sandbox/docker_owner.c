@@ -5,7 +5,6 @@
  */
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/ids.h"
@@ -18,10 +17,14 @@ static bool
 read_text(const char *path, char *out, size_t size)
 {
 	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, out, size - 1);
+	size_t len = 0;
+	ssize_t n = 0;
 
-	out[n > 0 ? n : 0] = 0;
-	return n > 0;
+	/* /proc gives a page at a time. */
+	while (fd >= 0 && (n = read(fd, out + len, size - 1 - len)) > 0)
+		len += (size_t)n;
+	out[len] = 0;
+	return len > 0;
 }
 
 static void
@@ -145,27 +148,59 @@ docker_list_path(const char *const *labels)
 	return buf_take(&path);
 }
 
-/* 64 hex digits in a path of mountinfo or cgroup: what engines call it. */
-char *
-docker_own_container(void)
+/* The first run of exactly 64 hex digits; NULL. Caller frees. */
+static char *
+hex_64(const char *p, const char *end)
 {
-	static const char *const files[] = { "/proc/self/mountinfo",
-		"/proc/self/cgroup" };
-	static char text[256 * 1024];
-	struct stat st;
+	while (p < end) {
+		size_t n = strspn(p, "0123456789abcdef");
 
-	if (stat("/.dockerenv", &st) < 0 && stat("/run/.containerenv", &st) < 0)
-		return NULL;
-	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
-		if (!read_text(files[i], text, sizeof(text)))
-			continue;
-		for (const char *p = text; *p;) {
-			size_t n = strspn(p, "0123456789abcdef");
-
-			if (n == 64)
-				return mem_strn(p, n);
-			p += n ? n : 1;
-		}
+		if (n == 64 && p + n <= end)
+			return mem_strn(p, n);
+		p += n ? n : 1;
 	}
 	return NULL;
+}
+
+/*
+ * An engine mounts files of the container over these. Other mounts that name
+ * one may be of containers that were started from here.
+ */
+static char *
+own_from_mounts(const char *mountinfo)
+{
+	static const char *const files[] = { "/etc/hostname ", "/etc/hosts ",
+		"/etc/resolv.conf ", "/run/.containerenv " };
+
+	for (const char *line = mountinfo, *next; *line; line = next) {
+		const char *end = line + strcspn(line, "\n"), *root = line, *on;
+
+		next = *end ? end + 1 : end;
+		for (int i = 0; root && i < 3; i++)
+			root = (root = memchr(root, ' ', (size_t)(end - root))) ?
+			    root + 1 : NULL;
+		on = root ? memchr(root, ' ', (size_t)(end - root)) : NULL;
+		for (size_t i = 0; on && i < ARRAY_LEN(files); i++)
+			if (strncmp(on + 1, files[i], strlen(files[i])) == 0) {
+				char *id = hex_64(root, on);
+				if (id)
+					return id;
+			}
+	}
+	return NULL;
+}
+
+char *
+docker_own_container(const char *proc)
+{
+	CLEANUP_FREE char *mounts = mem_printf("%s/mountinfo", proc);
+	CLEANUP_FREE char *cgroup = mem_printf("%s/cgroup", proc);
+	static char text[256 * 1024];
+	char *id = NULL;
+
+	if (read_text(mounts, text, sizeof(text)))
+		id = own_from_mounts(text);
+	if (!id && read_text(cgroup, text, sizeof(text)))
+		id = hex_64(text, text + strlen(text));
+	return id;
 }

@@ -30,6 +30,7 @@ struct docker_plan {
 	char *network;		/* "none", "bridge", "host", a name */
 	char *risks;		/* why it is not isolated, for people; "" */
 	bool host_user;		/* with this uid and gid */
+	bool rights;		/* an argument gave it more than we would */
 };
 
 /* -1: the options cannot be followed, and err says which and why. */

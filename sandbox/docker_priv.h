@@ -115,8 +115,8 @@ void docker_box_broken(struct box *box, struct err *err);
 struct op *docker_close(struct box *box, box_close_cb *cb, void *arg);
 
 /* docker_owner.c */
-/* NULL: we are not in a container, as far as can be seen. Caller frees. */
-char *docker_own_container(void);
+/* By what /proc/self says, of a process in one; NULL: unknown. Caller frees. */
+char *docker_own_container(const char *proc);
 /*
  * A container's name is gatehouse-INSTANCE-BOX-OWNER: names can be changed when
  * a later process takes it over, labels can't. Caller frees.

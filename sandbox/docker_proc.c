@@ -304,7 +304,8 @@ docker_spawn(struct box *box, const struct spawn_req *req, struct err *err)
 	own.events = &far_events;
 	own.arg = p;
 	struct far_spec spec = { .req = &own, .dir = PLAN_WORKSPACE,
-		.seconds = req->seconds, .io = &io, .arg = p };
+		.seconds = req->seconds, .no_userns = !box->inst->plan.rights,
+		.io = &io, .arg = p };
 	p->far = far_new(&spec);
 	vars_env_free(&env);
 	const char *const args[] = { "far", p->id, NULL };

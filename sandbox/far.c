@@ -60,7 +60,9 @@ put_request(struct far *f, const struct far_spec *spec)
 
 	buf_init(&start, FAR_FRAME_MAX);
 	far_put_u32(numbers, (req->keep_children ? FAR_KEEP : 0u) |
-	    (req->split ? FAR_SPLIT : 0u) | (req->input || req->feed ? FAR_STDIN : 0u));
+	    (req->split ? FAR_SPLIT : 0u) |
+	    (req->input || req->feed ? FAR_STDIN : 0u) |
+	    (spec->no_userns ? FAR_NO_USERNS : 0u));
 	far_put_u32(numbers + 4, spec->seconds);
 	buf_add(&start, numbers, sizeof(numbers));
 	buf_add_str(&start, spec->dir ? spec->dir : "");

@@ -35,6 +35,7 @@ struct far_spec {
 	const struct spawn_req *req;	/* events and arg are used until the end */
 	const char *dir;		/* first directory; "": as it is */
 	uint32_t seconds;		/* the far side ends it then; 0: never */
+	bool no_userns;			/* it can make no user namespaces */
 	const struct far_io *io;
 	void *arg;
 };

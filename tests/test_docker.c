@@ -21,6 +21,7 @@
 #include "sandbox/docker_priv.h"
 #include "tests/raw_server.h"
 #include "tests/real.h"
+#include "tests/tmpdir.h"
 
 /* ---- frames --------------------------------------------------------------------- */
 
@@ -171,6 +172,10 @@ what_reaches_the_host_ends_the_isolation(void **state)
 		    (*plan.risks != 0) != (*risks[i].risk != 0))
 			fail_msg("row %zu: isolation %x, %s", i, plan.isolation,
 			    plan.risks);
+		if (plan.rights != (strstr(plan.risks, "privileged") ||
+		    strstr(plan.risks, "cap-add") ||
+		    strstr(plan.risks, "security-opt")))
+			fail_msg("row %zu: rights %d", i, plan.rights);
 		docker_plan_done(&plan);
 	}
 }
@@ -265,6 +270,43 @@ our_own_container_is_living_whatever_it_says(void **state)
 	inst.own_container = own;
 	assert_int_equal(docker_whose(&inst, c), WHOSE_LIVING);
 	json_free(&c);
+}
+
+/* As docker 20.10 and podman 4.3 mount; the ids in between are of other things. */
+static void
+the_container_we_run_in_is_known_by_its_files(void **state)
+{
+#define ID(c) c c c c c c c c c c c c c c c c
+	static const struct { const char *mounts, *id; } cases[] = {
+		{ "36 35 0:33 / / rw - overlay o rw,upperdir=/v/" ID("1111") "/diff\n"
+		  "40 36 8:1 /lib/docker/containers/" ID("abcd") "/hostname "
+		  "/etc/hostname rw - ext4 /dev/sda rw\n", ID("abcd") },
+		{ "40 36 0:9 /containers/overlay-containers/" ID("0def")
+		  "/userdata/.containerenv /run/.containerenv rw - tmpfs t rw\n",
+		  ID("0def") },
+		/* What we started ourselves from here. */
+		{ "40 36 0:9 / /d/overlay/" ID("0def") "/merged rw - overlay o rw\n"
+		  "41 36 0:9 /x/" ID("0def") "/hosts /d/etc/hosts rw - ext4 x rw\n"
+		  "42 36 8:1 /etc/hosts /etc/hosts rw - ext4 x rw", NULL },
+		{ "40 36 0:9 /x/" ID("abcd") "a/hosts /etc/hosts rw - ext4 x rw\n",
+		  NULL },
+		{ "40 36\n\n40 36 0:9 /x", NULL },
+	};
+
+	(void)state;
+	const char *dir = tmpdir_make();
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		tmpdir_write("mountinfo", cases[i].mounts);
+		CLEANUP_FREE char *id = docker_own_container(dir);
+		if (!id != !cases[i].id || (id && strcmp(id, cases[i].id) != 0))
+			fail_msg("%zu: %s", i, id ? id : "none");
+	}
+	tmpdir_write("mountinfo", "");
+	tmpdir_write("cgroup", "0::/docker/" ID("beef") "\n");
+	CLEANUP_FREE char *id = docker_own_container(dir);
+	assert_string_equal(id, ID("beef"));
+	tmpdir_remove();
+#undef ID
 }
 
 /* ---- an engine of recorded answers ------------------------------------------------------- */
@@ -476,6 +518,7 @@ main(void)
 		cmocka_unit_test(what_cannot_be_followed_is_refused_with_words),
 		cmocka_unit_test(values_of_variables_are_not_in_the_request),
 		cmocka_unit_test(our_own_container_is_living_whatever_it_says),
+		cmocka_unit_test(the_container_we_run_in_is_known_by_its_files),
 		cmocka_unit_test(a_version_is_agreed_or_refused_with_words),
 		cmocka_unit_test(addresses_are_checked),
 		cmocka_unit_test(a_stream_begins_with_its_header_or_is_refused),

@@ -33,6 +33,7 @@ struct session {
 	unsigned leftovers;
 	struct buf out[2], given;
 	char error[600];
+	bool no_userns;			/* of the spec */
 	enum err_code code;
 	char mark[40];
 };
@@ -161,6 +162,8 @@ begin(struct session *s, struct spawn_req *req, uint32_t seconds)
 	const char *const env[] = { mark, "PATH=/usr/bin:/bin", NULL };
 	const char *const argv[] = { "gatehouse-helper", "far", s->mark, NULL };
 
+	bool no_userns = s->no_userns;
+
 	memset(s, 0, sizeof(*s));
 	ids_hex(s->mark, 20);
 	assert_int_equal(mem_format(mark, sizeof(mark), "MARK=%s", s->mark), 0);
@@ -182,7 +185,7 @@ begin(struct session *s, struct spawn_req *req, uint32_t seconds)
 	req->events = &events;
 	req->arg = s;
 	struct far_spec spec = { .req = req, .dir = "/", .seconds = seconds,
-		.io = &io, .arg = s };
+		.no_userns = no_userns, .io = &io, .arg = s };
 	s->far = far_new(&spec);
 	s->to_watch = loop_watch(s->real.loop, s->to, 0, "to", on_writable, s);
 	s->from_watch = loop_watch(s->real.loop, s->from, LOOP_READ, "from",
@@ -225,7 +228,7 @@ a_command_runs_and_is_told_to_the_end(void **state)
 	struct spawn_req req = { .split = true,
 		.script = STUB "echo out; echo err >&2; printf given >&3; pwd; "
 		"ls /proc/self/fd | tr '\\n' ' '; exit 7" };
-	struct session s;
+	struct session s = { .pid = 0 };
 
 	(void)state;
 	begin(&s, &req, 0);
@@ -246,7 +249,7 @@ input_of_megabytes_arrives_and_ends(void **state)
 	char *input = mem_alloc(n);
 	struct spawn_req req = { .script = "wc -c; cat", .input = input,
 		.input_len = n };
-	struct session s;
+	struct session s = { .pid = 0 };
 
 	(void)state;
 	begin(&s, &req, 0);
@@ -263,7 +266,7 @@ input_that_nobody_reads_does_not_hang(void **state)
 	char *input = mem_alloc(n);
 	struct spawn_req req = { .script = "echo done", .input = input,
 		.input_len = n };
-	struct session s;
+	struct session s = { .pid = 0 };
 
 	(void)state;
 	begin(&s, &req, 0);
@@ -278,7 +281,7 @@ static void
 what_is_left_behind_is_counted_and_ended(void **state)
 {
 	struct spawn_req req = { .script = TREE "sleep 0.2; echo ok" };
-	struct session s;
+	struct session s = { .pid = 0 };
 
 	(void)state;
 	begin(&s, &req, 0);
@@ -292,7 +295,7 @@ static void
 children_stay_if_they_may_and_die_by_kill(void **state)
 {
 	struct spawn_req req = { .script = TREE "echo ok", .keep_children = true };
-	struct session s;
+	struct session s = { .pid = 0 };
 
 	(void)state;
 	begin(&s, &req, 0);
@@ -306,11 +309,28 @@ children_stay_if_they_may_and_die_by_kill(void **state)
 	finish(&s);
 }
 
+/* Red if a command can make one, or can't fork, or runs on when asked not to. */
+static void
+new_user_namespaces_are_refused_where_asked(void **state)
+{
+	struct spawn_req req = { .script = "LC_ALL=C unshare -U true 2>&1\n"
+		"(echo a fork); grep ^Seccomp: /proc/self/status; seq 3 | tail -1" };
+	struct session s = { .no_userns = true };
+
+	(void)state;
+	begin(&s, &req, 0);
+	assert_true(real_until(&s.real, &s.ended));
+	assert_true(s.dead);
+	assert_string_equal(s.out[0].data, "unshare: unshare failed: Operation not "
+	    "permitted\na fork\nSeccomp:\t2\n3\n");
+	finish(&s);
+}
+
 static void
 a_kill_before_the_start_runs_nothing(void **state)
 {
 	struct spawn_req req = { .script = "echo ran; sleep 1000" };
-	struct session s;
+	struct session s = { .pid = 0 };
 
 	(void)state;
 	begin(&s, &req, 0);
@@ -325,7 +345,7 @@ the_end_of_the_stream_ends_the_tree(void **state)
 {
 	struct spawn_req req = { .script = TREE "echo up; sleep 1000",
 		.keep_children = true };
-	struct session s;
+	struct session s = { .pid = 0 };
 
 	(void)state;
 	begin(&s, &req, 0);
@@ -342,7 +362,7 @@ static void
 its_time_ends_it(void **state)
 {
 	struct spawn_req req = { .script = TREE "trap '' TERM; echo up; sleep 1000" };
-	struct session s;
+	struct session s = { .pid = 0 };
 
 	(void)state;
 	begin(&s, &req, 1);
@@ -377,7 +397,7 @@ the_killing_side_ends_it_by_its_id_also_when_it_is_stopped(void **state)
 	struct spawn_req req = { .script = TREE "echo up; sleep 0.3; "
 		"kill -STOP $PPID; "
 		"sleep 1000" };
-	struct session s;
+	struct session s = { .pid = 0 };
 
 	(void)state;
 	begin(&s, &req, 0);
@@ -396,7 +416,7 @@ static void
 a_failed_start_says_why(void **state)
 {
 	struct spawn_req req = { .script = "echo no" };
-	struct session s;
+	struct session s = { .pid = 0 };
 	int to[2], from[2];
 
 	(void)state;
@@ -478,7 +498,7 @@ frames_cut_anywhere_are_the_same(void **state)
 
 	(void)state;
 	for (size_t step = 1; step < sizeof(all); step++) {
-		struct session s;
+		struct session s = { .pid = 0 };
 		size_t len = sizeof(all) - 1;
 		alone(&s);
 		for (size_t at = 0; at < len; at += step)
@@ -512,7 +532,7 @@ nonsense_ends_it(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
-		struct session s;
+		struct session s = { .pid = 0 };
 		alone(&s);
 		far_input(s.far, bad[i].bytes, bad[i].len);
 		assert_true(s.ended && !s.dead);
@@ -527,7 +547,7 @@ nonsense_ends_it(void **state)
 static void
 endless_noise_is_bounded(void **state)
 {
-	struct session s;
+	struct session s = { .pid = 0 };
 	char noise[1000];
 
 	(void)state;
@@ -543,7 +563,7 @@ static void
 without_a_helper_its_words_are_the_reason(void **state)
 {
 	static const char said[] = "OCI runtime exec failed: \x1b[31mno such file";
-	struct session s;
+	struct session s = { .pid = 0 };
 
 	(void)state;
 	alone(&s);
@@ -558,7 +578,7 @@ without_a_helper_its_words_are_the_reason(void **state)
 static void
 a_lost_stream_is_not_a_dead_tree(void **state)
 {
-	struct session s;
+	struct session s = { .pid = 0 };
 
 	(void)state;
 	alone(&s);
@@ -578,6 +598,7 @@ main(void)
 		cmocka_unit_test(input_that_nobody_reads_does_not_hang),
 		cmocka_unit_test(what_is_left_behind_is_counted_and_ended),
 		cmocka_unit_test(children_stay_if_they_may_and_die_by_kill),
+		cmocka_unit_test(new_user_namespaces_are_refused_where_asked),
 		cmocka_unit_test(a_kill_before_the_start_runs_nothing),
 		cmocka_unit_test(the_end_of_the_stream_ends_the_tree),
 		cmocka_unit_test(its_time_ends_it),

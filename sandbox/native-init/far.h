@@ -38,6 +38,9 @@ struct far_ends {
 pid_t far_cmd_start(const struct far_request *req, struct far_ends *ends,
 	bool *ret_bash, const char **step);
 
+/* far_filter.c: from here on this process makes no user namespace; -1, errno. */
+int far_refuse_userns(void);
+
 int far_main(void);			/* far.c: one command; the exit status */
 int far_kill_main(int argc, char **argv);	/* far_kill.c */
 int far_rest_main(const char *seconds);	/* far_rest.c: PID 1 of a container */

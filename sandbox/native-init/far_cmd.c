@@ -161,6 +161,8 @@ command(const struct far_request *req, struct theirs *theirs, int status,
 		step = "tie it to its keeper";
 	if (!step && req->dir[0] && chdir(req->dir) < 0)
 		step = "enter its directory";
+	if (!step && (req->flags & FAR_NO_USERNS) && far_refuse_userns() < 0)
+		step = "refuse it new user namespaces";
 	if (!step && env) {
 		argv.in = bash ? bash_argv : sh_argv;
 		execve(bash ? bash : "/bin/sh", argv.out, env);

@@ -50,6 +50,7 @@ enum far_flags {
 	FAR_KEEP = 1,		/* children outlive the shell */
 	FAR_SPLIT = 2,
 	FAR_STDIN = 4,		/* else /dev/null */
+	FAR_NO_USERNS = 8,	/* new user namespaces are refused to it */
 };
 
 /* What `gatehouse-helper far-kill` prints. */
