@@ -318,8 +318,8 @@ act_resend(const struct control_env *env, const struct control *c)
 
 	if (*end || id <= 0)
 		return mem_str("This button is not understood.");
-	store_outbox_resend(env->store, id, to.chat_id, loop_wall(env->loop),
-	    on_resent, NULL);
+	store_outbox_resend(env->store, id, to.chat_id, NULL,
+	    loop_wall(env->loop), on_resent, NULL);
 	delivery_kick(env->delivery, &to);
 	return mem_str("It is sent again unless it has arrived by now.");
 }

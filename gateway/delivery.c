@@ -22,6 +22,7 @@ delivery_new(struct loop *loop, struct store *store,
 	if (d->opts.give_up_ms <= 0)
 		d->opts.give_up_ms = GIVE_UP_MS;
 	map_init(&d->chats);
+	map_init(&d->told);
 	LIST_INIT(&d->previews);
 	return d;
 }
@@ -78,6 +79,8 @@ delivery_free(struct delivery **dp)
 
 	REQUIRE(LIST_EMPTY(&d->previews));
 	op_cancel(&d->listing);
+	op_cancel(&d->owing);
+	map_done(&d->told);
 	while (map_next(&d->chats, &it, NULL, &chat))
 		chat_free(chat);
 	map_done(&d->chats);
@@ -147,9 +150,9 @@ delivery_send_row(struct delivery *d, const struct outbox_row *row)
 	chat_send(chat);
 }
 
-static void
-add_light(struct delivery *d, const struct place *to, const char *text,
-    const char *edit_msg_id, const struct button *buttons, size_t nbuttons)
+void
+delivery_light(struct delivery *d, const struct place *to,
+    const struct light_opts *opts)
 {
 	struct chat *chat = find_chat(d, to);
 
@@ -160,13 +163,28 @@ add_light(struct delivery *d, const struct place *to, const char *text,
 	}
 	struct light *light = mem_alloc(sizeof(*light));
 
-	light->text = mem_str(text);
-	light->edit_msg_id = mem_str(edit_msg_id);
-	outrow_buttons_copy(&light->buttons, buttons, nbuttons);
+	light->text = mem_str(opts->text);
+	light->edit_msg_id = mem_str(opts->edit_msg_id);
+	light->owed = opts->owed;
+	outrow_buttons_copy(&light->buttons, opts->buttons, opts->nbuttons);
 	TAILQ_INSERT_TAIL(&chat->lights, light, link);
 	chat->nlights++;
 	if (chat->step == CHAT_IDLE)
 		chat_next(chat);
+}
+
+bool
+delivery_has_light(struct delivery *d, const struct place *to, int64_t owed)
+{
+	const struct light *light;
+	CLEANUP_FREE char *key = chat_key(to);
+	struct chat *chat = map_get(&d->chats, key);
+
+	if (chat)
+		TAILQ_FOREACH(light, &chat->lights, link)
+			if (light->owed == owed)
+				return true;
+	return false;
 }
 
 struct edit *
@@ -205,7 +223,8 @@ void
 delivery_notice(struct delivery *d, const struct place *to, const char *text,
     const struct button *buttons, size_t nbuttons)
 {
-	add_light(d, to, text, NULL, buttons, nbuttons);
+	delivery_light(d, to, &(struct light_opts){ .text = text,
+	    .buttons = buttons, .nbuttons = nbuttons });
 }
 
 void
@@ -216,39 +235,23 @@ delivery_amend(struct delivery *d, const struct place *to, const char *msg_id,
 
 	(void)d->host.instance(d->host.arg, to->platform, &platform);
 	if (platform && (platform->flags & PLATFORM_CAN_EDIT))
-		add_light(d, to, text, msg_id, NULL, 0);
+		delivery_light(d, to, &(struct light_opts){ .text = text,
+		    .edit_msg_id = msg_id });
 }
 
 bool
-delivery_repeat(struct delivery *d, const struct place *to, int64_t id)
+delivery_repeat(struct delivery *d, const struct place *to, int64_t id,
+    const char *label)
 {
 	struct chat *chat = find_chat(d, to);
 
 	if (chat->repeats >= REPEATS_MAX)
 		return false;
 	chat->repeats++;
-	store_outbox_resend(d->store, id, NULL, loop_wall(d->loop), NULL, NULL);
+	store_outbox_resend(d->store, id, NULL, label, loop_wall(d->loop), NULL,
+	    NULL);
 	delivery_kick(d, to);
 	return true;
-}
-
-void
-delivery_unknown(struct delivery *d, const struct place *to, int64_t id,
-    const char *text)
-{
-	if (d->opts.repeat_unknown && delivery_repeat(d, to, id)) {
-		CLEANUP_FREE char *label = mem_printf("I send the answer that "
-		    "begins with \"%.60s\" again: it may be here twice.", text);
-
-		delivery_notice(d, to, label, NULL, 0);
-		return;
-	}
-	CLEANUP_FREE char *data = mem_printf("rs:%lld", (long long)id);
-	const struct button again = { "Send it again", data };
-	CLEANUP_FREE char *say = mem_printf("The answer that begins with "
-	    "\"%.60s\" may not have arrived.", text);
-
-	delivery_notice(d, to, say, &again, 1);
 }
 
 static void
@@ -279,6 +282,7 @@ delivery_kick_all(struct delivery *d)
 {
 	op_cancel(&d->listing);
 	d->listing = store_outbox_chats(d->store, on_listed, d);
+	delivery_look_owed(d);
 }
 
 bool

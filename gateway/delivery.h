@@ -64,9 +64,14 @@ void delivery_amend(struct delivery *d, const struct place *to,
  */
 void delivery_unknown(struct delivery *d, const struct place *to, int64_t id,
 	const char *text);
-/* Sends the row again unasked; false: it was tried often enough. */
-bool delivery_repeat(struct delivery *d, const struct place *to, int64_t id);
-/* All chats with waiting rows, after a start or a reconnect. */
+/* An answer that was given up. */
+void delivery_refused(struct delivery *d, const struct place *to, int64_t id,
+	const char *why);
+/* Sends the row again unasked, after the label (NULL: none); false: it was tried
+ * often enough. */
+bool delivery_repeat(struct delivery *d, const struct place *to, int64_t id,
+	const char *label);
+/* All chats with waiting rows or owed a word, after a start or a reconnect. */
 void delivery_kick_all(struct delivery *d);
 bool delivery_is_idle(struct delivery *d, const struct place *to);
 /* Sends under way and light texts not sent yet; for drain and status. */

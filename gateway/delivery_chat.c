@@ -239,10 +239,7 @@ on_light_sent(void *arg, const struct send_result *res)
 		return;
 	}
 	chat->failures = 0;
-	if (res->outcome != SEND_YES)
-		log_warn("delivery", NULL, "chat=%s notice not sent: %s",
-		    chat->key, res->err ? res->err->text : "unknown");
-	chat_light_free(chat, TAILQ_FIRST(&chat->lights));
+	chat_light_ended(chat, TAILQ_FIRST(&chat->lights), res);
 	chat->again = true;
 	chat_next(chat);
 }

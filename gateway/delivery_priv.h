@@ -27,6 +27,15 @@ struct light {
 	char *text;
 	char *edit_msg_id;	/* NULL: a new message */
 	struct outrow_buttons buttons;
+	int64_t owed;		/* the outbox row it is about, or 0 */
+};
+
+struct light_opts {
+	const char *text;
+	const char *edit_msg_id;	/* NULL: a new message */
+	const struct button *buttons;
+	size_t nbuttons;
+	int64_t owed;
 };
 
 struct chat {
@@ -57,7 +66,8 @@ struct delivery {
 	struct delivery_opts opts;
 	struct delivery_host host;
 	struct map chats;
-	struct op *listing;
+	struct op *listing, *owing;
+	struct map told;	/* ids of rows whose chat was told */
 	size_t busy;
 	LIST_HEAD(, preview) previews;
 };
@@ -70,6 +80,14 @@ void chat_send(struct chat *chat);
 void chat_free(struct chat *chat);
 void chat_light_free(struct chat *chat, struct light *light);
 void chat_edit_free(struct edit *edit);
+void delivery_light(struct delivery *d, const struct place *to,
+	const struct light_opts *opts);
+bool delivery_has_light(struct delivery *d, const struct place *to, int64_t owed);
+/* owed.c: frees it. */
+void chat_light_ended(struct chat *chat, struct light *light,
+	const struct send_result *res);
+/* Tells what chats are owed. */
+void delivery_look_owed(struct delivery *d);
 /* One edit; cb comes once unless it is dropped. */
 struct edit *delivery_edit(struct delivery *d, const struct place *to,
 	const char *msg_id, const char *text, send_cb *cb, void *arg);

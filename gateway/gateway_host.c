@@ -233,11 +233,12 @@ row_unknown(struct gateway *gw, const struct outbox_row *row,
 	switch (row->chunk.kind) {
 	case OUT_FILE:
 	case OUT_PROMPT:	/* both carry the same request id (rules 2.3) */
-		if (!delivery_repeat(gw->delivery, to, row->id))
+		if (!delivery_repeat(gw->delivery, to, row->id, NULL))
 			prompt_failed(gw, row, why);
 		break;
 	case OUT_PREVIEW:	/* the answer follows */
 	case OUT_INTERIM:
+	case OUT_LABEL:
 		break;
 	case OUT_FINAL:
 	case OUT_REPORT:
@@ -254,22 +255,9 @@ row_refused(struct gateway *gw, const struct outbox_row *row,
 		prompt_failed(gw, row, why);
 		return;
 	}
-	if (row->chunk.kind == OUT_PREVIEW || row->chunk.kind == OUT_INTERIM)
+	if (row->chunk.kind != OUT_FINAL && row->chunk.kind != OUT_REPORT)
 		return;
-	/* The next request to the model must know that nobody read it. */
-	CLEANUP_JSON struct json *entries = json_array();
-	struct json *entry = json_object();
-	struct run_ref run = { row->session_key, row->generation };
-	CLEANUP_FREE char *say = mem_printf("I could not deliver an answer "
-	    "(%.200s). Ask again if you still need it.", why);
-
-	json_set_str(entry, "role", "assistant");
-	json_set_str(entry, "content", "");
-	json_set_str(entry, "mark", "undelivered");
-	json_add_take(entries, entry);
-	store_append(gw->opts.store, &run, entries, loop_wall(gw->opts.loop),
-	    NULL, NULL);
-	delivery_notice(gw->delivery, to, say, NULL, 0);
+	delivery_refused(gw->delivery, to, row->id, why);
 }
 
 static void

@@ -36,38 +36,6 @@ place_of(const struct json *node)
 	};
 }
 
-/* Its id is unknown: what may stand there can't be put right. */
-static void
-say_preview(struct recover *r, const struct place *to, const char *text)
-{
-	CLEANUP_FREE char *say = mem_printf("I was restarted while I wrote. A "
-	    "message that begins with \"%.60s\" may stand here unfinished.",
-	    text);
-
-	delivery_notice(r->env.delivery, to, say, NULL, 0);
-}
-
-static void
-say_unknown_sends(struct recover *r, const struct json *result)
-{
-	const struct json *list = json_get(result, "unknown_sends");
-
-	for (const struct json *row = json_first(list); row; row = json_next(row)) {
-		struct place to = place_of(row);
-
-		int64_t kind = json_get_int(row, "kind", OUT_FINAL);
-
-		if (kind == OUT_PROMPT || kind == OUT_FILE)
-			continue;	/* that question has expired */
-		if (kind == OUT_PREVIEW) {
-			say_preview(r, &to, json_get_str(row, "text", ""));
-			continue;
-		}
-		delivery_unknown(r->env.delivery, &to,
-		    json_get_int(row, "id", 0), json_get_str(row, "text", ""));
-	}
-}
-
 /*
  * Open questions ended with the process (rules 4.4): their messages say so, and
  * so does the answer to a press that comes now.
@@ -125,7 +93,6 @@ recover_start(const struct recover_env *env, const struct json *result,
 	r->done = done;
 	r->arg = arg;
 	r->rows = json_array();
-	say_unknown_sends(r, result);
 	say_expired(r, result);
 	say_parked(r, result);
 	for (const struct json *row = json_first(list); row; row = json_next(row)) {

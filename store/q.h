@@ -105,6 +105,9 @@ int q_outbox_chat_busy(const struct q *q, int64_t id, struct err *err);
 void outbox_chunk_copy(struct job *job, struct outbox_chunk *to,
 	const struct outbox_chunk *from);
 
+/* q_owed.c: the next request to the model knows that nobody read it. */
+int q_owed_undelivered(const struct q *q, int64_t id, msec_t now, struct err *err);
+
 /* q_calls.c */
 /* Calls of the run without row and result get the result "not started". */
 int q_calls_not_begun(const struct q *q, struct job *job,

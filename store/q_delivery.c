@@ -209,17 +209,23 @@ mark_run(struct job *job, const struct q *q, struct err *err)
 {
 	struct mark_job *m = (struct mark_job *)job;
 	bool waits = strcmp(m->state, "waiting") == 0;
+	bool refused = strcmp(m->state, "refused") == 0;
+	bool owes = refused || strcmp(m->state, "unknown") == 0;
 
 	if (waits ? mark_wait(m, q, err) == -1 :
 	    db_run(q->db, err, "UPDATE outbox SET state = ?, why = ?,"
+	    " owed = ? AND kind IN (?, ?),"
 	    " msg_id = CASE WHEN ? <> '' THEN ? ELSE msg_id END, updated_at = ?"
 	    " WHERE id = ? AND state IN ('sending', 'unknown')",
-	    DB_S(m->state), DB_S(m->why), DB_S(m->msg_id), DB_S(m->msg_id),
+	    DB_S(m->state), DB_S(m->why), DB_I(owes), DB_I(OUT_FINAL),
+	    DB_I(OUT_REPORT), DB_S(m->msg_id), DB_S(m->msg_id),
 	    DB_I(m->now), DB_I(m->id)) == -1)
 		return -1;
 	if (db_changes(q->db) == 0)
 		return err_set(err, ERR_NOT_FOUND, "outbox row %lld is not being "
 		    "sent", (long long)m->id);
+	if (refused)
+		return q_owed_undelivered(q, m->id, m->now, err);
 	return strcmp(m->state, "delivered") == 0 ? mark_delivered(m, q, err) : 0;
 }
 
@@ -294,14 +300,32 @@ struct resend_job {
 	struct job job;
 	int64_t id;
 	const char *chat_id;	/* NULL: any */
+	const char *label;	/* NULL: none */
 	msec_t now;
 };
+
+/* Before the copies, in the same order and the same transaction. */
+static int
+resend_label(struct resend_job *r, const struct q *q, struct err *err)
+{
+	if (db_run(q->db, err, "INSERT INTO outbox(source, session, kind,"
+	    " chat_id, thread_id, text, plain, nonce, state, created_at,"
+	    " updated_at) SELECT source, session, ?, chat_id, thread_id, ?, 1,"
+	    " lower(hex(randomblob(8))), 'waiting', ?, ? FROM outbox"
+	    " WHERE id = ?", DB_I(OUT_LABEL), DB_S(r->label), DB_I(r->now),
+	    DB_I(r->now), DB_I(r->id)) == -1)
+		return -1;
+	return db_run(q->db, err, "UPDATE outbox SET grp = id WHERE id = ?",
+	    DB_I(db_last_id(q->db)));
+}
 
 /* The copies belong to no run: a person asked for them. */
 static int
 resend_copy(struct resend_job *r, const struct q *q, int64_t group,
 	struct err *err)
 {
+	if (r->label && resend_label(r, q, err) == -1)
+		return -1;
 	if (db_run(q->db, err, "INSERT INTO outbox(source, session, kind,"
 	    " chat_id, thread_id, text, plain, reply_to, buttons, nonce, state,"
 	    " created_at, updated_at) SELECT source, session, kind, chat_id,"
@@ -314,7 +338,7 @@ resend_copy(struct resend_job *r, const struct q *q, int64_t group,
 	if (db_run(q->db, err, "UPDATE outbox SET grp = ? WHERE id > ? AND id <= ?",
 	    DB_I(last - n + 1), DB_I(last - n), DB_I(last)) == -1)
 		return -1;
-	return db_run(q->db, err, "UPDATE outbox SET resent = ? WHERE grp = ?",
+	return db_run(q->db, err, "UPDATE outbox SET resent = ?, owed = 0 WHERE grp = ?",
 	    DB_I(last - n + 1), DB_I(group));
 }
 
@@ -344,7 +368,7 @@ resend_run(struct job *job, const struct q *q, struct err *err)
 
 struct op *
 store_outbox_resend(struct store *store, int64_t id, const char *chat_id,
-	msec_t now_wall, store_cb *cb, void *arg)
+	const char *label, msec_t now_wall, store_cb *cb, void *arg)
 {
 	static const struct job_type type = {
 		.name = "send again", .flags = JOB_WRITES,
@@ -354,6 +378,7 @@ store_outbox_resend(struct store *store, int64_t id, const char *chat_id,
 
 	r->id = id;
 	r->chat_id = job_str(&r->job, "chat id", chat_id, JOB_KEY_MAX);
+	r->label = job_str(&r->job, "label", label, JOB_TEXT_MAX);
 	r->now = now_wall;
 	return job_submit_done(&r->job, cb, arg);
 }

@@ -137,7 +137,8 @@ migrate_run(struct job *job, const struct q *q, struct err *err)
 	    " AND chat_id = ? AND (state = 'waiting' OR state = 'owned')",
 	    DB_S(m->new_id), DB_I(source), DB_S(m->old_id)) == -1 ||
 	    db_run(q->db, err, "UPDATE outbox SET chat_id = ? WHERE source = ?"
-	    " AND chat_id = ? AND (state = 'waiting' OR state = 'sending')",
+	    " AND chat_id = ? AND (state = 'waiting' OR state = 'sending'"
+	    " OR owed = 1)",
 	    DB_S(m->new_id), DB_I(source), DB_S(m->old_id)) == -1)
 		return -1;
 	/* A chat that moves twice: the first id leads to the last. */

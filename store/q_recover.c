@@ -19,51 +19,27 @@ struct recover_job {
 
 /* ---- sends ---------------------------------------------------------------- */
 
-static int
-list_sends(const struct q *q, struct json *array, struct err *err)
-{
-	static const struct q_col cols[] = {
-		{ "id", true, false }, { "session_key", false, false },
-		{ "platform", false, false }, { "account", false, false },
-		{ "chat_id", false, false }, { "thread_id", false, false },
-		{ "kind", true, false }, { "text", false, false },
-		{ "edit_of", true, false }, { "nonce", false, false },
-		{ "group", true, false },
-	};
-
-	return q_list(db_query(q->db, err, "SELECT o.id, s.session_key,"
-	    " a.platform, a.account, o.chat_id, o.thread_id, o.kind, o.text,"
-	    " o.edit_of, o.nonce, o.grp FROM outbox o"
-	    " JOIN source a ON a.id = o.source"
-	    " LEFT JOIN session s ON s.id = o.session"
-	    " WHERE o.state = 'sending' AND a.profile = ?"
-	    " ORDER BY o.id LIMIT 10000", DB_S(q->profile)),
-	    cols, ARRAY_LEN(cols), array, err);
-}
-
 /*
  * An edit of a message whose id is known may be repeated (rules 2.3): it waits
  * again, a preview is shown again; all else that was in flight has an unknown
- * end.
+ * end, which its chat is told (a question has expired: nothing is to be told).
  */
 static int
-recover_sends(struct recover_job *r, const struct q *q, struct json *res,
-	struct err *err)
+recover_sends(struct recover_job *r, const struct q *q, struct err *err)
 {
-	struct json *array = json_array();
-
-	json_set_take(res, "unknown_sends", array);
 	if (db_run(q->db, err, "UPDATE outbox SET state = 'waiting',"
 	    " updated_at = ? WHERE state = 'sending' AND edit_of <> 0 AND"
 	    " (SELECT msg_id FROM outbox p WHERE p.id = outbox.edit_of) <> ''",
 	    DB_I(r->now)) == -1 ||
 	    db_run(q->db, err, "UPDATE outbox SET state = 'shown',"
 	    " updated_at = ? WHERE state = 'sending' AND msg_id <> ''",
-	    DB_I(r->now)) == -1 || list_sends(q, array, err) == -1)
+	    DB_I(r->now)) == -1)
 		return -1;
 	if (db_run(q->db, err, "UPDATE outbox SET state = 'unknown',"
+	    " owed = kind NOT IN (?, ?, ?),"
 	    " why = 'the gateway ended while it was sent', updated_at = ?"
-	    " WHERE state = 'sending'", DB_I(r->now)) == -1)
+	    " WHERE state = 'sending'", DB_I(OUT_PROMPT), DB_I(OUT_FILE), DB_I(OUT_LABEL),
+	    DB_I(r->now)) == -1)
 		return -1;
 	/* A clock set back must not make a wait longer than it was (3.9). */
 	if (db_run(q->db, err, "UPDATE outbox SET not_before = ? + wait"
@@ -312,7 +288,7 @@ recover_run(struct job *job, const struct q *q, struct err *err)
 	struct recover_job *r = (struct recover_job *)job;
 	struct json *res = job->json = json_object();
 
-	if (recover_sends(r, q, res, err) == -1 ||
+	if (recover_sends(r, q, err) == -1 ||
 	    recover_approvals(r, q, res, err) == -1 ||
 	    recover_parked(r, q, res, err) == -1 ||
 	    recover_runs(r, q, err) == -1)

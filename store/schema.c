@@ -134,8 +134,13 @@ static const char version_2[] =
 static const char version_3[] =
 "ALTER TABLE session ADD COLUMN model TEXT;";
 
+/* outbox.owed: its chat has to be told what became of it, and was not yet. */
+static const char version_4[] =
+"ALTER TABLE outbox ADD COLUMN owed INTEGER NOT NULL DEFAULT 0;"
+"CREATE INDEX outbox_owed ON outbox(source, chat_id) WHERE owed = 1;";
+
 static const char *const migrations[SCHEMA_VERSION] = {
-	version_1, version_2, version_3,
+	version_1, version_2, version_3, version_4,
 };
 
 static int

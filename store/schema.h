@@ -6,7 +6,7 @@
 #include "store/db.h"
 
 /* The newest version this program knows. */
-#define SCHEMA_VERSION 3
+#define SCHEMA_VERSION 4
 
 /*
  * Brings the database to SCHEMA_VERSION, each step in a transaction of its own.

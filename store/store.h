@@ -165,6 +165,8 @@ enum outbox_kind {
 	OUT_INTERIM,		/* what was said on the way to the answer */
 	OUT_FILE,		/* of a prompt: text is what it holds, its name and
 				 * request are in its one button */
+	OUT_LABEL,		/* before what is sent again; its own end is told
+				 * to nobody */
 };
 
 #define OUTBOX_PREVIEW (-1)	/* edit_of: the run's open preview, if any */
@@ -266,7 +268,8 @@ struct op *store_outbox_take(struct store *store, const char *platform,
 	const char *account, const char *chat_id, const char *thread_id,
 	msec_t now_wall, store_rows_cb *cb, void *arg);
 /* state: "delivered", "refused", "unknown", "waiting" (with not_before), or
- * "shown": a preview whose msg_id is known. */
+ * "shown": a preview whose msg_id is known.  An answer marked "refused" leaves a
+ * mark in the history. */
 struct op *store_outbox_mark(struct store *store, int64_t id, const char *state,
 	const char *msg_id, msec_t not_before, const char *why,
 	msec_t now_wall, store_cb *cb, void *arg);
@@ -275,10 +278,19 @@ struct op *store_outbox_chats(struct store *store, store_json_cb *cb, void *arg)
 /*
  * Whole answers for a resend button: copies the row's group as new rows.
  * chat_id: where it was asked for; rows of another chat are ERR_NOT_FOUND.
- * NULL: any chat.
+ * NULL: any chat.  label: a message of its own before them, or NULL.
  */
 struct op *store_outbox_resend(struct store *store, int64_t id,
-	const char *chat_id, msec_t now_wall, store_cb *cb, void *arg);
+	const char *chat_id, const char *label, msec_t now_wall, store_cb *cb,
+	void *arg);
+/*
+ * Answers and reports that were marked "unknown" or "refused", and whatever was
+ * in flight at an unclean end: [{id, session_key, platform, account, chat_id,
+ * thread_id, kind, state, text (its beginning), why}], until told.
+ */
+struct op *store_outbox_owed(struct store *store, store_json_cb *cb, void *arg);
+struct op *store_outbox_told(struct store *store, int64_t id, store_cb *cb,
+	void *arg);
 /* A chat got a new id: sessions, inbox and outbox move in one transaction. */
 struct op *store_migrate_chat(struct store *store, const char *platform,
 	const char *account, const char *old_id, const char *new_id,
@@ -289,8 +301,7 @@ struct op *store_migrate_chat(struct store *store, const char *platform,
 /*
  * After an unclean or clean end, before the first poll.  One transaction:
  * "sending" becomes "unknown"; open approvals expire; unfinished runs are
- * sorted.  res: {unknown_sends: [row...], expired_approvals: [{id,
- * session_key, row, msg_id of its prompt ("" if unknown)}],
+ * sorted.  res: {expired_approvals: [{id, session_key, row, msg_id of its prompt ("" if unknown)}],
  * parked: [{platform, account, chat_id, thread_id, inbox, outbox}],
  * sessions: [{session_key, origin, action: "resume"|"report"|"exhausted",
  *   attempts, texts: [..], tools: [{call_id, name, args}]}]}.

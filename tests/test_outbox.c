@@ -128,7 +128,8 @@ a_flood_wait_holds_the_order_and_survives_a_restart(void **state)
 	sync_reopen(s);
 	s->now += 60000;
 	SYNC(s, store_recover(s->store, s->now, sync_on_json, s));
-	assert_int_equal(json_len(json_get(s->json, "unknown_sends")), 0);
+	SYNC(s, store_outbox_owed(s->store, sync_on_json, s));
+	assert_int_equal(json_len(s->json), 0);
 	s->now += 89000;
 	sync_take(s);
 	assert_int_equal(s->row.id, first);
@@ -227,7 +228,8 @@ the_final_text_edits_the_preview_whose_id_is_known(void **state)
 	/* an edit may be repeated: found in flight at boot, it waits again */
 	sync_reopen(s);
 	SYNC(s, store_recover(s->store, s->now, sync_on_json, s));
-	assert_int_equal(json_len(json_get(s->json, "unknown_sends")), 0);
+	SYNC(s, store_outbox_owed(s->store, sync_on_json, s));
+	assert_int_equal(json_len(s->json), 0);
 	sync_take(s);
 	assert_string_equal(s->row.edit_msg_id, "555");
 	json_free(&e);
@@ -395,11 +397,11 @@ a_resend_copies_the_whole_answer_once(void **state)
 	sync_take(s);
 	sync_mark(s, s->row.id, "unknown", NULL);
 	/* a button pressed in another chat reaches nothing here */
-	assert_int_equal(SYNC(s, store_outbox_resend(s->store, first, "another",
+	assert_int_equal(SYNC(s, store_outbox_resend(s->store, first, "another", NULL,
 	    s->now, sync_on_done, s)), ERR_NOT_FOUND);
-	assert_int_equal(SYNC(s, store_outbox_resend(s->store, first, NULL, s->now,
+	assert_int_equal(SYNC(s, store_outbox_resend(s->store, first, NULL, NULL, s->now,
 	    sync_on_done, s)), ERR_NONE);
-	assert_int_equal(SYNC(s, store_outbox_resend(s->store, first + 1, NULL, s->now,
+	assert_int_equal(SYNC(s, store_outbox_resend(s->store, first + 1, NULL, NULL, s->now,
 	    sync_on_done, s)), ERR_EXISTS);
 	/* a new message does not take back what a person asked for */
 	sync_say(s, K, "2", "r", true);
@@ -410,10 +412,57 @@ a_resend_copies_the_whole_answer_once(void **state)
 		assert_true(s->row.id > first + 1);
 		sync_mark(s, s->row.id, "delivered", "2");
 	}
-	assert_int_equal(SYNC(s, store_outbox_resend(s->store, s->row.id, NULL, s->now,
+	assert_int_equal(SYNC(s, store_outbox_resend(s->store, s->row.id, NULL, NULL, s->now,
 	    sync_on_done, s)), ERR_EXISTS);
-	assert_int_equal(SYNC(s, store_outbox_resend(s->store, 999, NULL, s->now,
+	assert_int_equal(SYNC(s, store_outbox_resend(s->store, 999, NULL, NULL, s->now,
 	    sync_on_done, s)), ERR_NOT_FOUND);
+}
+
+/* Rules 2.3: what is sent again unasked has its label before it, in one commit. */
+static void
+a_label_goes_before_what_is_sent_again(void **state)
+{
+	struct sync *s = *state;
+
+	sync_say(s, K, "1", "q", true);
+	sync_finish(s, K, 1, "a", 1, true);
+	int64_t first = s->row.id;
+	sync_mark(s, first, "unknown", NULL);
+	SYNC(s, store_outbox_owed(s->store, sync_on_json, s));
+	assert_int_equal(json_len(s->json), 1);
+	assert_int_equal(SYNC(s, store_outbox_resend(s->store, first, NULL,
+	    "again", s->now, sync_on_done, s)), ERR_NONE);
+	SYNC(s, store_outbox_owed(s->store, sync_on_json, s));
+	assert_int_equal(json_len(s->json), 0);
+	sync_take(s);
+	assert_string_equal(s->row.text, "again");
+	sync_reopen(s);		/* nobody is told of the label's own end */
+	SYNC(s, store_recover(s->store, s->now, sync_on_json, s));
+	SYNC(s, store_outbox_owed(s->store, sync_on_json, s));
+	assert_int_equal(json_len(s->json), 0);
+	sync_take(s);
+	assert_string_equal(s->row.text, "a 1");
+}
+
+/* Rules 2.5: marked with the state; the history knows it, once. */
+static void
+an_answer_given_up_is_owed_and_in_the_history(void **state)
+{
+	struct sync *s = *state;
+
+	sync_say(s, K, "1", "q", true);
+	sync_finish(s, K, 1, "a", 1, true);
+	sync_mark(s, s->row.id, "refused", NULL);
+	sync_reopen(s);
+	SYNC(s, store_recover(s->store, s->now, sync_on_json, s));
+	SYNC(s, store_outbox_owed(s->store, sync_on_json, s));
+	assert_int_equal(json_len(s->json), 1);
+	assert_string_equal(json_get_str(json_at(s->json, 0), "state", ""),
+	    "refused");
+	SYNC(s, store_load(s->store, K, 100, 1 << 20, sync_on_json, s));
+	assert_int_equal(json_len(s->json), 3);
+	assert_string_equal(json_get_str(json_at(s->json, 2), "mark", ""),
+	    "undelivered");
 }
 
 static enum err_code
@@ -495,6 +544,8 @@ main(void)
 		T(a_report_is_not_withdrawn_by_a_new_message),
 		T(stop_takes_back_the_rest_of_an_answer),
 		T(a_resend_copies_the_whole_answer_once),
+		T(a_label_goes_before_what_is_sent_again),
+		T(an_answer_given_up_is_owed_and_in_the_history),
 		T(a_chat_moves_with_its_session_and_its_unsent_rows),
 		T(words_of_the_new_chat_that_came_first_are_joined),
 	};

@@ -71,6 +71,96 @@ a_kill_at_any_moment_loses_nothing_and_repeats_nothing(void **state)
 		crash_at(at);
 }
 
+/* Killed while an answer was on the wire, and again `again` ms into each start. */
+static void
+crash_again(msec_t again)
+{
+	struct world w;
+
+	world_init(&w, (uint64_t)again + 300);
+	w.platform->delay = 5;
+	world_boot(&w);
+	fake_platform_trouble(w.platform, &(struct fake_trouble){ .delay = 60000 });
+	fake_say(w.platform, "1001", "hello");
+	world_pass(&w, 1000);
+	world_crash(&w);
+	for (int i = 0; i < 2; i++) {
+		world_boot(&w);
+		world_pass(&w, again);
+		world_crash(&w);
+	}
+	world_boot(&w);
+	assert_true(world_settle(&w, 60000));
+	assert_true(fake_saw(w.platform, "1001", "may not have arrived"));
+	world_stop(&w);
+	size_t told = fake_count(w.platform, "1001");
+
+	world_boot(&w);		/* and then no more */
+	assert_true(world_settle(&w, 60000));
+	assert_int_equal(fake_count(w.platform, "1001"), told);
+	world_done(&w);
+}
+
+static void
+a_second_kill_does_not_swallow_the_notice(void **state)
+{
+	(void)state;
+	for (msec_t again = 0; again <= 20; again++)
+		crash_again(again);
+}
+
+/* The same for an answer that was given up; the model knows it once. */
+static void
+an_answer_given_up_is_told_after_a_kill(void **state)
+{
+	(void)state;
+	for (msec_t at = 0; at <= 20; at++) {
+		struct world w;
+
+		world_init(&w, (uint64_t)at + 400);
+		w.platform->delay = 5;
+		world_boot(&w);
+		fake_platform_trouble(w.platform, &(struct fake_trouble){
+		    .delay = 5, .outcome = SEND_NO, .error = SEND_ERR_REFUSED });
+		fake_say(w.platform, "1001", "hello");
+		while (w.platform->nsent == 0)
+			world_pass(&w, 1);
+		world_pass(&w, at);
+		world_crash(&w);
+		world_boot(&w);
+		assert_true(world_settle(&w, 60000));
+		assert_true(fake_saw(w.platform, "1001", "could not deliver") ||
+		    fake_saw(w.platform, "1001", "may not have arrived"));
+		world_done(&w);
+	}
+}
+
+/* A notice that could not go out for an hour goes out with the next connection. */
+static void
+a_notice_outlives_an_outage(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w, 17);
+	world_boot(&w);
+	fake_platform_trouble(w.platform, &(struct fake_trouble){
+	    .outcome = SEND_UNKNOWN });
+	for (int i = 0; i < 20; i++)
+		fake_platform_trouble(w.platform, &(struct fake_trouble){
+		    .outcome = SEND_NO, .error = SEND_ERR_TRANSIENT });
+	fake_say(w.platform, "1001", "hello");
+	assert_true(world_settle(&w, 3600000));
+	assert_false(fake_saw(w.platform, "1001", "may not have arrived"));
+	w.platform->host.on_state(w.platform->host.arg, "fake", PLATFORM_BACKOFF,
+	    "no network");
+	w.platform->ntrouble = w.platform->trouble_at = 0;
+	w.platform->host.on_state(w.platform->host.arg, "fake", PLATFORM_UP, "");
+	assert_true(world_settle(&w, 60000));
+	assert_true(fake_saw(w.platform, "1001", "may not have arrived"));
+	world_done(&w);
+}
+
 /*
  * Rules 3.1: the row comes before the act.  A command whose end nobody saw is
  * reported by name, and its run does not go on: the model is not asked again.
@@ -217,6 +307,9 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 		    a_kill_at_any_moment_loses_nothing_and_repeats_nothing),
+		cmocka_unit_test(a_second_kill_does_not_swallow_the_notice),
+		cmocka_unit_test(an_answer_given_up_is_told_after_a_kill),
+		cmocka_unit_test(a_notice_outlives_an_outage),
 		cmocka_unit_test(a_command_cut_by_the_crash_is_reported_not_resumed),
 		cmocka_unit_test(messages_accepted_before_the_crash_are_answered),
 		cmocka_unit_test(

@@ -220,18 +220,25 @@ check_doubles(struct sim *s)
 {
 	const struct fake_platform *fp = s->w.platform;
 	unsigned *seen = mem_array(s->nanswers + 1, sizeof(*seen));
+	unsigned *may = mem_array(s->nanswers + 1, sizeof(*may));
 
 	for (size_t i = 0; i < fp->nsent; i++) {
 		const struct answer *a = answer_in(s, &fp->sent[i]);
+		const struct answer *told = strncmp(fp->sent[i].text,
+		    "I send the answer", 17) == 0 ?
+		    sim_answer_of(s, fp->sent[i].text) : NULL;
+
+		if (told)	/* rules 2.5: a labelled repeat is no duplicate */
+			may[told - s->answers]++;
 
 		if (a && !fp->sent[i].is_edit && fake_arrived(fp, &fp->sent[i]))
 			seen[a - s->answers]++;
 	}
 	for (size_t i = 0; i < s->nanswers; i++)
-		if (seen[i] > 1 + s->answers[i].again &&
-		    !s->w.opts.delivery.repeat_unknown)
+		if (seen[i] > 1 + s->answers[i].again + may[i])
 			fail_sim(s, "stands twice: ans", i);
 	mem_free(seen);
+	mem_free(may);
 }
 
 /* Without trouble all that is owed comes within a day; nothing stays undone. */

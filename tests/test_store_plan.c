@@ -86,7 +86,7 @@ all_calls(struct sync *s)
 	SYNC(s, store_outbox_mark(s->store, s->row.id, "waiting", "", 0, "429",
 	    s->now, sync_on_done, s));
 	sync_say(s, K, "2", "b", true);
-	SYNC(s, store_outbox_resend(s->store, 1, NULL, s->now, sync_on_done, s));
+	SYNC(s, store_outbox_resend(s->store, 1, NULL, NULL, s->now, sync_on_done, s));
 	SYNC(s, store_outbox_chats(s->store, sync_on_json, s));
 	SYNC(s, store_migrate_chat(s->store, "telegram", "1", "42", "43",
 	    sync_on_done, s));

@@ -224,7 +224,7 @@ static void
 a_database_of_every_released_version_opens(void **state)
 {
 	static const char *const fixtures[] = { "store-v1.sql", "store-v2.sql",
-	    "store-v3.sql" };
+	    "store-v3.sql", "store-v4.sql" };
 	struct sync *s = *state;
 	char *fresh = schema_text(s->path);
 

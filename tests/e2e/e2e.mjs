@@ -1,7 +1,7 @@
 // End to end: every test has a world of its own.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
-import path from 'node:path';
+import { crash } from './crash.mjs';
 import { random, storm } from './storm.mjs';
 import { World, sleep, until } from './world.mjs';
 
@@ -10,7 +10,7 @@ const only = process.argv[3];
 // SOAK=1: the long versions, from SOAK_SEED (else from the clock; it is printed).
 const soak = Boolean(process.env.SOAK);
 const soakSeed = Number(process.env.SOAK_SEED ?? Date.now() % 100000);
-const soakRounds = Number(process.env.SOAK_ROUNDS ?? 400);
+const soakRounds = Number(process.env.SOAK_ROUNDS ?? 1000);
 const tests = [];
 const test = (name, fn) => tests.push({ name, fn });
 const isRoot = process.getuid() === 0;
@@ -231,45 +231,12 @@ test('local from a chat: asked there with buttons, the press decides', async (w)
   await w.stop(gateway);
 });
 
-// The oracle is rules 2.5 and 3.1, from the fakes' logs and a visible effect.
-async function killAndRestart(w, afterMs, n) {
-  const mark = `effect-${n}`;
-  let gateway = await w.gateway();
-  const before = (await w.shown()).length;
-  await w.say(`run echo ${mark} >> /workspace/effects; sleep 0.2; echo done ${mark}`);
-  await sleep(afterMs);
-  await w.stop(gateway, 'SIGKILL');
-  gateway = await w.gateway();
-  // Killed after the model's call was stored and before it was started, the run
-  // goes on, and what the model says of it does not name the command.
-  const tells = (text) => text.includes(mark) || text.includes('outcome unknown');
-  await until(`an answer, a report or a notice (killed after ${afterMs} ms)`, async () =>
-    (await w.shown()).slice(before).some(tells), 20000).catch(async (error) => {
-    const asked = (await w.llm('GET', '/requests')).slice(-2).map((r) => r.body.messages.slice(-5));
-    throw new Error(`${error.message}\nshown: ${JSON.stringify((await w.shown()).slice(-4))}` +
-      `\nasked: ${JSON.stringify(asked)}`);
-  });
-  await sleep(300);
-  await w.stop(gateway);
-  const texts = (await w.shown()).filter((t) => t.includes(`done ${mark}`) &&
-    !t.includes('may not have arrived') && !t.includes('outcome is unknown'));
-  assert.ok(texts.length <= 1, `answered ${texts.length} times: ${texts}`);
-  const dir = path.join(w.home, 'sandboxes');
-  const counts = fs.readdirSync(dir).map((id) => path.join(dir, id, 'workspace', 'effects'))
-    .filter((file) => fs.existsSync(file))
-    .map((file) => fs.readFileSync(file, 'utf8').split('\n').filter((l) => l === mark).length);
-  assert.ok(counts.every((count) => count <= 1), `the command ran ${counts} times`);
+const crashes = soak ? Math.ceil(soakRounds / 100) : 1;
+for (let n = 0, seed; n < crashes; n++) {
+  seed = soak ? soakSeed + n : 7;
+  test(`100 kills, at any moment and any durable act: nothing lost, nothing twice, seed ${seed}`,
+    async (w) => console.log(`# ${await crash(w, random(seed), 100)}`));
 }
-
-test('kill -9 at any moment: nothing lost, nothing repeated', async (w) => {
-  const rnd = random(soakSeed);
-  const rounds = soak ? soakRounds : 12;
-  const began = Date.now();
-  for (let n = 0; n < rounds; n++)
-    await killAndRestart(w, soak ? rnd(500) : n * 35, n);
-  if (soak)
-    console.log(`# ${rounds} kills in ${Math.round((Date.now() - began) / 1000)} s`);
-});
 
 test('hostile peers: odd answers of Telegram and endless ones of the model leave it serving', async (w) => {
   const gateway = await w.gateway();

@@ -66,13 +66,17 @@ export class World {
     this.configure({});
   }
 
+  telegramConfig() {
+    return { token: TOKEN, allow_from: ['1001', '1002'],
+      extra: { base_url: `http://127.0.0.1:${this.telegram.port}` } };
+  }
+
   // Top-level keys replace those of the default file.
   configure(extra, model = 'terminal') {
     const config = {
       model: { default: model, provider: 'custom', api_key: 'k',
         base_url: `http://127.0.0.1:${this.model.port}/v1` },
-      platforms: { telegram: { token: TOKEN, allow_from: ['1001', '1002'],
-        extra: { base_url: `http://127.0.0.1:${this.telegram.port}` } } },
+      platforms: { telegram: this.telegramConfig() },
       ...extra,
     };
     fs.writeFileSync(path.join(this.home, 'config.yaml'), JSON.stringify(config));
