@@ -316,6 +316,10 @@ look_at_sandboxes(struct doctor *d)
 		find(d, FINDING_FAIL, "sandbox", "can't make %s", dir);
 		return;
 	}
+	/* Passable for a sandbox's own uid if the state directory is. */
+	struct stat st;
+	if (stat(d->ctx->home.dir, &st) == 0)
+		(void)chmod(dir, 0700 | (st.st_mode & 0011));
 	CLEANUP_CLOSE int listener = doctor_trial_listen(&d->port);
 	if (listener < 0)
 		find(d, FINDING_WARN, "network", "127.0.0.1 can't be listened on: the "

@@ -65,8 +65,8 @@ why_userns(int errnum)
 	if (filtered())
 		return "a seccomp filter, probably of the container we run in, "
 			"forbids user namespaces; start the container with a profile "
-			"that allows them (docker: --security-opt seccomp=PROFILE), or "
-			"run gatehouse outside";
+			"that allows them (docker: --security-opt seccomp=PROFILE), run "
+			"gatehouse outside, or accept less (native.minimum: landlock)";
 	if (setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == 1)
 		return "AppArmor forbids user namespaces to programs without a "
 			"profile; install one for gatehouse-helper with the rule "
@@ -118,7 +118,8 @@ why(enum box_step step, int errnum)
 	if ((step == BOX_STEP_WORKSPACE || step == BOX_STEP_BIND) && errnum == EPERM)
 		return "gatehouse runs as root but without CAP_SYS_ADMIN, as in a "
 			"stock container; start it there as an ordinary user (docker: "
-			"--user), or give the container that capability";
+			"--user), give the container that capability, or accept less "
+			"(native.minimum: landlock)";
 	if (step == BOX_STEP_REQUEST && errnum == EMFILE)
 		return "too many sandboxes are open";
 	if (step == BOX_STEP_LANDLOCK && errnum == ENOSYS)
