@@ -375,6 +375,7 @@ sandbox_json(struct sandboxes *sb, enum sandbox_owner owner)
 
 	json_set_str(j, "backend", p.backend);
 	json_set_str(j, "level", p.level);
+	json_set_str(j, "image", p.image);
 	json_set_str(j, "network", p.network);
 	json_set_str(j, "limits", p.limits ? p.limits : "");
 	json_set_str(j, "caution", p.caution ? p.caution : "");

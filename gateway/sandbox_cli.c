@@ -252,7 +252,10 @@ options(struct cli_ctx *ctx, struct exec *e, struct sandbox_opts *opts,
 		e->timeout_ms = opts->timeout_ms;
 	if (backend && choose_backend(ctx, backend, opts) >= 0)
 		return CLI_USAGE;
-	if (!backend && strcmp(opts->console_backend, opts->messaging_backend) != 0)
+	if (!backend && cli_option(ctx, "session"))
+		opts->console_backend = opts->messaging_backend;
+	else if (!backend &&
+	    strcmp(opts->console_backend, opts->messaging_backend) != 0)
 		opts->image = opts->console_image;
 	if (network && !one_of("network", network, networks, ARRAY_LEN(networks)))
 		return CLI_USAGE;

@@ -189,8 +189,10 @@ session_status(struct sessions *all, const char *key,
 	    s && s->session_id[0] ? ", " : "",
 	    s && s->session_id[0] ? s->session_id : "");
 	buf_printf(&b, "Model: %s\n", env->model->label);
-	buf_printf(&b, "Sandbox: %s%s%s, network %s%s%s\n", props.backend,
-	    props.level[0] ? " " : "", props.level, props.network,
+	buf_printf(&b, "Sandbox: %s%s%s%s%s, network %s%s%s%s\n", props.backend,
+	    props.level[0] ? " " : "", props.level,
+	    props.image[0] ? ", image " : "", props.image, props.network,
+	    props.isolation ? "" : ", isolated by nothing",
 	    props.available ? "" : " - NOT AVAILABLE: ",
 	    props.available ? "" : props.why);
 	if (props.caution && props.caution[0])

@@ -131,8 +131,21 @@ status_json(struct cli_ctx *ctx, struct report *rep)
 	return j;
 }
 
+/* The file may have changed since the start of what runs; that counts. */
 static void
-print_config(const struct json *c)
+print_backend(const char *what, const char *written, const struct json *running)
+{
+	const char *now = json_get_str(running, "backend", written);
+	bool same = strcmp(now, written) == 0;
+
+	printf("%s in: %s", what, now);
+	if (!same)
+		printf(" (since the start; the configuration says %s by now)",
+			written);
+}
+
+static void
+print_config(const struct json *c, const struct json *owner)
 {
 	const struct json *s = json_get(c, "sandbox");
 	const char *image = json_get_str(s, "image", "");
@@ -145,13 +158,16 @@ print_config(const struct json *c)
 	printf("telegram: %s\npolicy: %s\n",
 		json_get_bool(c, "telegram", false) ? "on" : "off",
 		json_get_str(c, "policy", ""));
-	printf("sessions run commands in: %s (image: %s; idle end: %" PRId64
-		" s)%s\n", json_get_str(s, "backend", ""), *image ? image : "default",
-		json_get_int(s, "lifetime_s", 0),
+	print_backend("sessions run commands", json_get_str(s, "backend", ""),
+		json_get(owner, "sandbox"));
+	printf(" (image: %s; idle end: %" PRId64 " s)%s\n",
+		*image ? image : "default", json_get_int(s, "lifetime_s", 0),
 		json_get_bool(s, "host_commands", false) ?
 		"  WARNING: on this host itself, isolated by nothing" : "");
-	printf("the console runs commands in: %s\n",
-		json_get_str(s, "console_backend", ""));
+	print_backend("the console runs commands",
+		json_get_str(s, "console_backend", ""),
+		json_get(owner, "console_sandbox"));
+	putchar('\n');
 	const char *network = json_get_str(s, "network", "");
 	if (strcmp(network, "filtered") == 0)
 		printf("network of native: filtered, %" PRId64 " entries allowed\n",
@@ -244,7 +260,7 @@ print_status(const struct json *j)
 	if (json_get(j, "stored"))
 		print_stored(json_get(j, "stored"));
 	if (json_get(j, "config"))
-		print_config(json_get(j, "config"));
+		print_config(json_get(j, "config"), json_get(j, "owner"));
 	else
 		printf("configuration: can't be used (gatehouse config check)\n");
 }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import { crash } from './crash.mjs';
+import { entries } from './entries.mjs';
 import { random, storm } from './storm.mjs';
 import { World, sleep, until } from './world.mjs';
 
@@ -290,6 +291,8 @@ test('SIGUSR1: what runs is finished, then exit 75 for the supervisor', async (w
   assert.equal(gateway.code, 75, gateway.err);
   await w.see('done first');
 });
+
+entries(test);
 
 for (const seed of soak ? [0, 1, 2, 3, 4].map((n) => soakSeed + n) : [7])
   test(`a storm of messages over every trouble with the model, seed ${seed}`, async (w) => {
