@@ -313,6 +313,91 @@ a_link_that_comes_in_between_is_not_followed(void **state)
 	tw_stop();
 }
 
+static const char *
+lint(const char *key)
+{
+	return json_get_str(json_get(tw.result, "lint"), key, "");
+}
+
+static void
+write(const char *path, const char *content)
+{
+	tw_call("write_file", tw_args("path", path, "content", content, NULL));
+}
+
+/* Only what a change made worse; kinds whose program is missing say so. */
+static void
+new_faults_of_syntax_are_told(void **state)
+{
+	static const struct { const char *name, *program, *good, *bad, *want; } rows[] = {
+		{ "a.json", NULL, "{\"a\": 1}\n", "{\"a\": 1,\n}\n", "line " },
+		{ "a.yaml", NULL, "a: 1\n", "a: [1\nb: 2\n", "line 2: " },
+		{ "a.py", "python3", "def f():\n    return 1\n",
+		  "def f(:\n    return 1\n", "line 1: SyntaxError: " },
+		{ "a.toml", "python3", "a = 1\n", "a = [1,\nb = 2\n",
+		  "TOMLDecodeError: " },
+		{ "a.js", "node", "import x from 'y';\nlet a = 1;\n",
+		  "let a = 1;\nlet b = ;\n", "line 2: SyntaxError: " },
+		{ "a.ts", "tsc", "let a: number = 1;\n", "let a: number = ;\n",
+		  "line 1: error TS1" },
+		{ "a.go", "gofmt", "package a\n", "package a\nfunc {\n", "line 2:" },
+		{ "a.rs", "rustfmt", "mod b;\nfn main() {}\n",
+		  "fn main() {\n    let x = ;\n}\n", "line 2: error: " },
+	};
+
+	(void)state;
+	tw_start();
+	tw_shell("mkdir -p l1");
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP_FREE char *path = mem_printf("l1/%s", rows[i].name);
+		CLEANUP_FREE char *look = mem_printf("command -v %s || echo none",
+		    rows[i].program ? rows[i].program : "sh");
+		bool there = strcmp(tw_shell(look), "none\n") != 0;
+
+		write(path, rows[i].good);
+		assert_string_equal(lint("status"), there ? "ok" : "skipped");
+		if (!there) {
+			assert_non_null(strstr(lint("message"), rows[i].program));
+			continue;
+		}
+		write(path, rows[i].bad);
+		if (strncmp(lint("output"), rows[i].want, strlen(rows[i].want)) != 0)
+			fail_msg("%s: %s: %s", path, lint("status"), lint("output"));
+		assert_string_equal(lint("status"), "error");
+		write(path, rows[i].bad);	/* no worse than before */
+		assert_string_equal(lint("status"), "ok");
+	}
+	write("l1/a.txt", "no kind that anyone checks");
+	assert_null(json_get(tw.result, "lint"));
+	tw_stop();
+}
+
+static void
+a_patch_is_checked_too(void **state)
+{
+	const struct json *l;
+
+	(void)state;
+	tw_start();
+	tw_shell("mkdir -p l2; echo '{\"a\": 1}' > l2/a.json; echo 'b: 1' > l2/b.yml");
+	tw_call("patch", tw_args("path", "l2/a.json", "old_string", "1}",
+	    "new_string", "1", NULL));
+	assert_true(json_get_bool(tw.result, "success", false));
+	assert_string_equal(lint("status"), "error");
+	tw_call("patch", tw_args("patch", "*** Update File: l2/b.yml\n-b: 1\n"
+	    "+b: [1\n*** Add File: l2/c.json\n+{}\n*** Delete File: l2/a.json\n",
+	    NULL));
+	assert_true(json_get_bool(tw.result, "success", false));
+	l = json_get(tw.result, "lint");
+	assert_int_equal(json_len(l), 2);
+	assert_string_equal(json_get_str(json_get(l, tw_path("l2/b.yml")),
+	    "status", ""), "error");
+	assert_string_equal(json_get_str(json_get(l, tw_path("l2/c.json")),
+	    "status", ""), "ok");
+	assert_string_equal(tw_shell("ls -A l2"), "b.yml\nc.json\n");
+	tw_stop();
+}
+
 static struct json *
 counted(struct json *args, int limit, int offset)
 {
@@ -415,6 +500,9 @@ files_add_cases(void)
 	    several_files_are_patched_or_none, NULL);
 	cf_case("files a_link_that_comes_in_between_is_not_followed",
 	    a_link_that_comes_in_between_is_not_followed, NULL);
+	cf_case("files new_faults_of_syntax_are_told",
+	    new_faults_of_syntax_are_told, NULL);
+	cf_case("files a_patch_is_checked_too", a_patch_is_checked_too, NULL);
 	cf_case("files text_is_found_in_files", text_is_found_in_files, NULL);
 	cf_case("files files_are_found_by_name", files_are_found_by_name, NULL);
 }

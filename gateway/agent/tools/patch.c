@@ -1,7 +1,7 @@
 /*
  * The tool `patch`: one text replaced in a file, or a V4A patch over several.
  * Everything is looked at and computed before anything is written, and then
- * all of it is.  LOOK (each file) > THINK (on the thread) > CHANGE.
+ * all of it is.  LOOK (each file) > THINK (on the thread) > CHANGE > LINT.
  */
 #include <string.h>
 
@@ -11,90 +11,62 @@
 #include "base/redact.h"
 #include "gateway/agent/file_change.h"
 #include "gateway/agent/file_look.h"
+#include "gateway/agent/lint.h"
 #include "gateway/agent/patch_job.h"
 #include "gateway/agent/seen.h"
+#include "gateway/agent/tool_call.h"
 
 #define PATCH_MAX (1u << 20)
 #define DIFF_SHOWN 30000
 #define FAILURES_HINT 3
 
-enum patch_step { PATCH_LOOK, PATCH_THINK, PATCH_CHANGE };
+enum patch_step { PATCH_LOOK, PATCH_THINK, PATCH_CHANGE, PATCH_LINT };
 
 struct patch_call {
-	struct op op;
-	struct tool_env env;
+	struct tool_call c;
 	enum patch_step step;
-	struct op *waiting;
-	struct timer *timer;
-	char *call_id;
-	struct json *args;
 	struct patch_job *job;		/* the thread's while it thinks */
-	size_t at;			/* file that is looked at */
-	struct json *answer;
-	bool bad_input;
-	tool_done_cb *done;
-	void *arg;
+	size_t at;			/* file that is looked at, or checked */
+	struct json *result, *lints;	/* until all are checked */
 };
 
 static void look_next(struct patch_call *c);
 static void on_look(void *arg, const struct file_look *look);
 static void on_thought(void *arg, void *data);
 static void on_changed(void *arg, const struct file_changed *res);
+static void lint_next(struct patch_call *c);
+static void on_linted(void *arg, const struct json *lint);
 
 static void
 patch_enter(struct patch_call *c, enum patch_step step)
 {
-	static const char *const names[] = { "look", "think", "change" };
+	static const char *const names[] = { "look", "think", "change",
+		"lint" };
 
-	log_debug("patch", NULL, "call=%s step=%s was=%s", c->call_id,
+	log_debug("patch", NULL, "call=%s step=%s was=%s", c->c.call_id,
 	    names[step], names[c->step]);
 	c->step = step;
 }
 
 static void
-call_free(struct patch_call *c)
+release(void *call)
 {
-	op_cancel(&c->waiting);
-	loop_cancel(&c->timer);
+	struct patch_call *c = call;
+
 	patch_job_free(&c->job);
-	json_free(&c->answer);
-	json_free(&c->args);
-	mem_free(c->call_id);
-	mem_free(c);
+	json_free(&c->result);
+	json_free(&c->lints);
 }
 
-static void
-call_cancel(struct op *op)
-{
-	call_free((struct patch_call *)(void *)op);
-}
-
-static const struct op_type call_type = { "patch", call_cancel };
-
-/* The only exit of a call that was not cancelled. Takes answer. */
-static void
-finish(struct patch_call *c, struct json *answer, bool unknown)
-{
-	CLEANUP_JSON struct json *taken = answer;
-	CLEANUP_FREE char *text = json_text(answer);
-	struct tool_result res = { .result = text, .bad_input = c->bad_input,
-		.unknown = unknown };
-
-	op_finish(&c->op);
-	c->done(c->arg, &res);
-	call_free(c);
-}
+static const struct op_type call_type = { "patch", tool_call_cancel };
 
 static void
 on_begin(void *arg)
 {
 	struct patch_call *c = arg;
 
-	c->timer = NULL;
-	if (c->answer)
-		finish(c, STEAL(c->answer), false);
-	else
-		look_next(c);
+	c->c.timer = NULL;
+	look_next(c);
 }
 
 /* ---- what is asked for --------------------------------------------------------------- */
@@ -105,7 +77,7 @@ add_path(struct patch_call *c, enum v4a_kind kind, const char *text,
     const struct v4a_file *patch)
 {
 	const char *fault;
-	CLEANUP_FREE char *path = file_tool_path(&c->env, text, &fault);
+	CLEANUP_FREE char *path = file_tool_path(&c->c.env, text, &fault);
 
 	if (!path)
 		return mem_printf("%.200s: %s", text, fault);
@@ -114,18 +86,18 @@ add_path(struct patch_call *c, enum v4a_kind kind, const char *text,
 	f->patch = patch;
 	if (!patch || !patch->to)
 		return NULL;
-	f->to = file_tool_path(&c->env, patch->to, &fault);
+	f->to = file_tool_path(&c->c.env, patch->to, &fault);
 	return f->to ? NULL : mem_printf("%.200s: %s", patch->to, fault);
 }
 
 static char *
 take_replace(struct patch_call *c)
 {
-	const char *old = json_get_str(c->args, "old_string", "");
-	const char *new = json_get_str(c->args, "new_string", "");
+	const char *old = json_get_str(c->c.args, "old_string", "");
+	const char *new = json_get_str(c->c.args, "new_string", "");
 
-	if (!json_get(c->args, "path") || !json_get(c->args, "old_string") ||
-	    !json_get(c->args, "new_string"))
+	if (!json_get(c->c.args, "path") || !json_get(c->c.args, "old_string") ||
+	    !json_get(c->c.args, "new_string"))
 		return mem_str("mode replace needs path, old_string and "
 		    "new_string");
 	if (redact_has_sentinel(old, strlen(old)) ||
@@ -136,14 +108,14 @@ take_replace(struct patch_call *c)
 		    "mask");
 	c->job->old = mem_str(old);
 	c->job->new = mem_str(new);
-	c->job->all = json_get_bool(c->args, "replace_all", false);
-	return add_path(c, V4A_UPDATE, json_get_str(c->args, "path", ""), NULL);
+	c->job->all = json_get_bool(c->c.args, "replace_all", false);
+	return add_path(c, V4A_UPDATE, json_get_str(c->c.args, "path", ""), NULL);
 }
 
 static char *
 take_patch(struct patch_call *c)
 {
-	const char *text = json_get_str(c->args, "patch", "");
+	const char *text = json_get_str(c->c.args, "patch", "");
 	size_t len = strlen(text);
 	struct err err;
 
@@ -173,23 +145,17 @@ patch_call_start(const struct tool_env *env, const char *call_id,
 {
 	struct patch_call *c = mem_alloc(sizeof(*c));
 
-	op_init(&c->op, &call_type);
-	c->env = *env;
-	c->call_id = mem_str(call_id);
-	c->args = json_clone(args);
+	tool_call_init(&c->c, &call_type, env, call_id, args, done, arg);
+	c->c.release = release;
 	c->job = patch_job_new();
-	c->done = done;
-	c->arg = arg;
 	bool whole = strcmp(json_get_str(args, "mode", "replace"), "patch") == 0 ||
 	    (!json_get(args, "mode") && json_get(args, "patch"));
 	CLEANUP_FREE char *fault = whole ? take_patch(c) : take_replace(c);
 
-	if (fault) {
-		c->bad_input = true;
-		c->answer = file_error(fault);
-	}
-	c->timer = loop_defer(env->loop, "patch begin", on_begin, c);
-	return &c->op;
+	if (fault)
+		return tool_call_refuse(&c->c, true, file_error(fault));
+	c->c.timer = loop_defer(env->loop, "patch begin", on_begin, c);
+	return &c->c.op;
 }
 
 /* ---- look, think, change --------------------------------------------------------------- */
@@ -222,16 +188,16 @@ look_next(struct patch_call *c)
 	};
 
 	if (c->at < c->job->n) {
-		c->waiting = file_look_start(&c->env, &(struct file_look_req){
-			.call_id = c->call_id,
+		c->c.waiting = file_look_start(&c->c.env, &(struct file_look_req){
+			.call_id = c->c.call_id,
 			.path = c->job->files[c->at].path, .to_write = true,
 		}, on_look, c);
 		return;
 	}
-	struct offload *o = sandboxes_offload(c->env.sandboxes);
+	struct offload *o = sandboxes_offload(c->c.env.sandboxes);
 
 	if (!o) {
-		finish(c, file_error("this machine has no thread left to work on "
+		tool_call_finish(&c->c, file_error("this machine has no thread left to work on "
 		    "it; try again later"), false);
 		return;
 	}
@@ -239,7 +205,7 @@ look_next(struct patch_call *c)
 
 	t->job = STEAL(c->job);
 	patch_enter(c, PATCH_THINK);
-	c->waiting = offload_start(o, &work, t, c);
+	c->c.waiting = offload_start(o, &work, t, c);
 }
 
 static void
@@ -248,13 +214,13 @@ on_look(void *arg, const struct file_look *look)
 	struct patch_call *c = arg;
 	struct patch_file *f = &c->job->files[c->at];
 
-	c->waiting = NULL;
+	c->c.waiting = NULL;
 	if (look->refusal) {
-		finish(c, json_clone(look->refusal), false);
+		tool_call_finish(&c->c, json_clone(look->refusal), false);
 		return;
 	}
-	struct sandbox_props props = sandbox_props(c->env.sandboxes,
-	    c->env.sandbox.owner);
+	struct sandbox_props props = sandbox_props(c->c.env.sandboxes,
+	    c->c.env.sandbox.owner);
 	const char *why = patch_job_take(f, &look->reply);
 
 	if (!why && f->to)
@@ -264,10 +230,10 @@ on_look(void *arg, const struct file_look *look)
 		CLEANUP_FREE char *text = mem_printf("%s: %s. Nothing was changed",
 		    look->reply.path, why);
 
-		finish(c, file_error(text), false);
+		tool_call_finish(&c->c, file_error(text), false);
 		return;
 	}
-	if (f->exists && seen_changed(c->env.seen, f->path, f->version))
+	if (f->exists && seen_changed(c->c.env.seen, f->path, f->version))
 		f->warning = "the file had changed since you last read or wrote it";
 	c->at++;
 	look_next(c);
@@ -278,7 +244,7 @@ not_possible(struct patch_call *c)
 {
 	struct patch_job *job = c->job;
 	const char *path = job->files[job->wrong].path;
-	unsigned failures = seen_patch(c->env.seen, path, false);
+	unsigned failures = seen_patch(c->c.env.seen, path, false);
 	CLEANUP_BUF struct buf text;
 
 	buf_init(&text, 8192);
@@ -299,16 +265,16 @@ on_thought(void *arg, void *data)
 	struct patch_call *c = arg;
 	struct file_act act;
 
-	c->waiting = NULL;
+	c->c.waiting = NULL;
 	c->job = STEAL(((struct thought *)data)->job);
 	if (c->job->err.code != ERR_NONE) {
-		finish(c, not_possible(c), false);
+		tool_call_finish(&c->c, not_possible(c), false);
 		return;
 	}
 	patch_job_act(c->job, &act);
 	patch_enter(c, PATCH_CHANGE);
-	c->waiting = file_change_start(&c->env, &(struct file_change_req){
-		.call_id = c->call_id, .tool = "patch", .args = c->args,
+	c->c.waiting = file_change_start(&c->c.env, &(struct file_change_req){
+		.call_id = c->c.call_id, .tool = "patch", .args = c->c.args,
 		.act = &act, .shown = c->job->diff.data,
 	}, on_changed, c);
 	file_act_done(&act);
@@ -345,13 +311,13 @@ on_changed(void *arg, const struct file_changed *res)
 	struct patch_job *job = c->job;
 	struct json *j = json_object();
 
-	c->waiting = NULL;
+	c->c.waiting = NULL;
 	if (res->refusal) {
 		json_free(&j);
-		finish(c, json_clone(res->refusal), res->lost);
+		tool_call_finish(&c->c, json_clone(res->refusal), res->lost);
 		return;
 	}
-	(void)seen_patch(c->env.seen, job->files[0].path, true);
+	(void)seen_patch(c->c.env.seen, job->files[0].path, true);
 	json_set_bool(j, "success", true);
 	if (job->diff.len > DIFF_SHOWN) {
 		CLEANUP_FREE char *text = mem_printf("(%zu bytes, not shown)",
@@ -366,7 +332,50 @@ on_changed(void *arg, const struct file_changed *res)
 		json_set_str(j, "strategy", job->strategy);
 	if (job->strategy)
 		json_set_int(j, "replacements", job->replaced);
-	finish(c, j, false);
+	c->result = j;
+	c->lints = json_object();
+	c->at = 0;
+	patch_enter(c, PATCH_LINT);
+	lint_next(c);
+}
+
+/* In replace mode the finding itself, else one for each path. */
+static void
+lint_next(struct patch_call *c)
+{
+	for (; c->at < c->job->n; c->at++) {
+		const struct patch_file *f = &c->job->files[c->at];
+		const char *path = f->to ? f->to : f->path;
+
+		if ((f->kind != V4A_UPDATE && f->kind != V4A_ADD) ||
+		    !lint_knows(path))
+			continue;
+		c->c.waiting = lint_start(&c->c.env, &(struct lint_req){
+			.call_id = c->c.call_id, .path = path,
+			.before = f->exists ? f->text.data : NULL,
+			.before_len = f->text.len,
+			.after = f->made.data, .after_len = f->made.len,
+		}, on_linted, c);
+		return;
+	}
+	const struct json *only = json_first(c->lints);
+
+	if (only && c->job->strategy)
+		json_set_take(c->result, "lint", json_clone(only));
+	else if (only)
+		json_set_take(c->result, "lint", STEAL(c->lints));
+	tool_call_finish(&c->c, STEAL(c->result), false);
+}
+
+static void
+on_linted(void *arg, const struct json *lint)
+{
+	struct patch_call *c = arg;
+	const struct patch_file *f = &c->job->files[c->at++];
+
+	c->c.waiting = NULL;
+	json_set_take(c->lints, f->to ? f->to : f->path, json_clone(lint));
+	lint_next(c);
 }
 
 const struct tool tool_patch = {
@@ -377,7 +386,8 @@ const struct tool tool_patch = {
 	    "files at once in V4A form (*** Begin Patch, *** Update File: PATH, "
 	    "@@ line above, lines with ' ', '-', '+', *** Add File:, *** Delete "
 	    "File:, *** Move File: A -> B, *** End Patch); all of it is checked "
-	    "before anything is written. Answers with a diff.",
+	    "before anything is written. Answers with a diff, and with lint what "
+	    "is newly wrong in the syntax.",
 	.parameters = "{\"type\":\"object\",\"properties\":{"
 	    "\"mode\":{\"type\":\"string\",\"enum\":[\"replace\",\"patch\"],"
 	    "\"description\":\"replace, unless patch is given.\"},"

@@ -10,6 +10,7 @@
 #include "gateway/agent/file_look.h"
 #include "gateway/agent/file_text.h"
 #include "gateway/agent/seen.h"
+#include "gateway/agent/tool_call.h"
 
 #define LIMIT_DEFAULT 500
 #define LIMIT_MAX 2000
@@ -19,58 +20,19 @@
 #define REPEATS_MAX 4
 
 struct read_call {
-	struct op op;
-	struct tool_env env;
-	struct op *waiting;
-	struct timer *timer;
+	struct tool_call c;
 	char *path;
 	int64_t offset, limit;
 	uint64_t from;			/* first line that was asked for */
-	struct json *answer;
-	bool bad_input;
-	tool_done_cb *done;
-	void *arg;
 };
 
 static void
-call_free(struct read_call *c)
+release(void *call)
 {
-	op_cancel(&c->waiting);
-	loop_cancel(&c->timer);
-	json_free(&c->answer);
-	mem_free(c->path);
-	mem_free(c);
+	mem_free(((struct read_call *)call)->path);
 }
 
-static void
-call_cancel(struct op *op)
-{
-	call_free((struct read_call *)(void *)op);
-}
-
-static const struct op_type call_type = { "read_file", call_cancel };
-
-/* The only exit of a call that was not cancelled. Takes answer. */
-static void
-finish(struct read_call *c, struct json *answer)
-{
-	CLEANUP_JSON struct json *taken = answer;
-	CLEANUP_FREE char *text = json_text(answer);
-	struct tool_result res = { .result = text, .bad_input = c->bad_input };
-
-	op_finish(&c->op);
-	c->done(c->arg, &res);
-	call_free(c);
-}
-
-static void
-on_bad_input(void *arg)
-{
-	struct read_call *c = arg;
-
-	c->timer = NULL;
-	finish(c, STEAL(c->answer));
-}
+static const struct op_type call_type = { "read_file", tool_call_cancel };
 
 static struct json *
 not_found(const struct file_read_reply *r)
@@ -208,24 +170,24 @@ on_look(void *arg, const struct file_look *look)
 	struct read_call *c = arg;
 	const struct file_read_reply *r = &look->reply;
 
-	c->waiting = NULL;
+	c->c.waiting = NULL;
 	if (look->refusal) {
-		finish(c, json_clone(look->refusal));
+		tool_call_finish(&c->c, json_clone(look->refusal), false);
 		return;
 	}
 	struct json *j = no_text(r);
 
 	if (j) {
-		finish(c, j);
+		tool_call_finish(&c->c, j, false);
 		return;
 	}
-	unsigned times = seen_read(c->env.seen, r->path, r->version,
-	    c->env.run.generation, c->offset, c->limit);
+	unsigned times = seen_read(c->c.env.seen, r->path, r->version,
+	    c->c.env.run.generation, c->offset, c->limit);
 
-	seen_note(c->env.seen, r->path, r->version);
+	seen_note(c->c.env.seen, r->path, r->version);
 	/* A script wants the content each time it asks. */
-	j = c->env.nested ? NULL : repeated(c, r, times);
-	finish(c, j ? j : show(c, r));
+	j = c->c.env.nested ? NULL : repeated(c, r, times);
+	tool_call_finish(&c->c, j ? j : show(c, r), false);
 }
 
 static struct op *
@@ -235,10 +197,8 @@ read_file_call(const struct tool_env *env, const char *call_id,
 	struct read_call *c = mem_alloc(sizeof(*c));
 	const char *fault;
 
-	op_init(&c->op, &call_type);
-	c->env = *env;
-	c->done = done;
-	c->arg = arg;
+	tool_call_init(&c->c, &call_type, env, call_id, args, done, arg);
+	c->c.release = release;
 	c->offset = json_get_int(args, "offset", 1);
 	c->limit = json_get_int(args, "limit", LIMIT_DEFAULT);
 	if (c->offset < 1)
@@ -249,18 +209,13 @@ read_file_call(const struct tool_env *env, const char *call_id,
 		c->limit = LIMIT_MAX;
 	c->from = c->offset > BEFORE ? (uint64_t)c->offset - BEFORE : 1;
 	c->path = file_tool_path(env, json_get_str(args, "path", ""), &fault);
-	if (!c->path) {
-		c->bad_input = true;
-		c->answer = file_error(fault);
-		c->timer = loop_defer(env->loop, "read_file refusal",
-		    on_bad_input, c);
-		return &c->op;
-	}
-	c->waiting = file_look_start(env, &(struct file_look_req){
+	if (!c->path)
+		return tool_call_refuse(&c->c, true, file_error(fault));
+	c->c.waiting = file_look_start(env, &(struct file_look_req){
 		.call_id = call_id, .path = c->path, .from = c->from,
 		.lines = (uint64_t)(c->offset + c->limit) - c->from,
 	}, on_look, c);
-	return &c->op;
+	return &c->c.op;
 }
 
 const struct tool tool_read_file = {

@@ -12,6 +12,7 @@
 #include "gateway/agent/errand.h"
 #include "gateway/agent/file_look.h"
 #include "gateway/agent/seen.h"
+#include "gateway/agent/tool_call.h"
 #include "sandbox/exec.h"
 
 #define LIMIT_DEFAULT 50
@@ -22,74 +23,36 @@
 #define REPEATS_MAX 4
 
 struct search_call {
-	struct op op;
-	struct tool_env env;
-	struct op *waiting;
-	struct timer *timer;
-	struct json *args;
+	struct tool_call c;
 	char *path;
 	int64_t limit, offset;
-	struct json *answer;
-	bool bad_input;
-	tool_done_cb *done;
-	void *arg;
 };
 
 static void
-call_free(struct search_call *c)
+release(void *call)
 {
-	op_cancel(&c->waiting);
-	loop_cancel(&c->timer);
-	json_free(&c->args);
-	json_free(&c->answer);
-	mem_free(c->path);
-	mem_free(c);
+	mem_free(((struct search_call *)call)->path);
 }
 
-static void
-call_cancel(struct op *op)
-{
-	call_free((struct search_call *)(void *)op);
-}
+static const struct op_type call_type = { "search_files", tool_call_cancel };
 
-static const struct op_type call_type = { "search_files", call_cancel };
-
-/* The only exit of a call that was not cancelled. Takes answer. */
 static void
 finish(struct search_call *c, struct json *answer)
 {
-	CLEANUP_JSON struct json *taken = answer;
-	CLEANUP_FREE char *text = json_text(answer);
-	struct tool_result res = { .result = text, .bad_input = c->bad_input };
-
-	op_finish(&c->op);
-	c->done(c->arg, &res);
-	call_free(c);
-}
-
-static void
-on_refused(void *arg)
-{
-	struct search_call *c = arg;
-
-	c->timer = NULL;
-	finish(c, STEAL(c->answer));
+	tool_call_finish(&c->c, answer, false);
 }
 
 static struct op *
 refuse(struct search_call *c, const char *why, bool bad_input)
 {
-	c->bad_input = bad_input;
-	c->answer = file_error(why);
-	c->timer = loop_defer(c->env.loop, "search_files refusal", on_refused, c);
-	return &c->op;
+	return tool_call_refuse(&c->c, bad_input, file_error(why));
 }
 
 static bool
 is(const struct search_call *c, const char *key, const char *fallback,
     const char *want)
 {
-	return strcmp(json_get_str(c->args, key, fallback), want) == 0;
+	return strcmp(json_get_str(c->c.args, key, fallback), want) == 0;
 }
 
 static bool
@@ -130,13 +93,13 @@ word(struct buf *out, const char *name, const char *value)
 static void
 make_command(const struct search_call *c, struct buf *out)
 {
-	int64_t context = json_get_int(c->args, "context", 0);
+	int64_t context = json_get_int(c->c.args, "context", 0);
 
 	/* An image may lack it, and bash says so. */
 	buf_add_str(out, "{ LC_ALL=C.UTF-8; export LC_ALL; } 2>/dev/null\n");
-	word(out, "p", json_get_str(c->args, "pattern", ""));
+	word(out, "p", json_get_str(c->c.args, "pattern", ""));
 	word(out, "d", c->path);
-	word(out, "g", json_get_str(c->args, "file_glob", ""));
+	word(out, "g", json_get_str(c->c.args, "file_glob", ""));
 	buf_printf(out, "n=%lld\n", (long long)(c->offset + c->limit + 1));
 	buf_add_str(out, "[ -e \"$d\" ] || { echo 'there is no such file or "
 	    "directory' >&2; exit 4; }\n");
@@ -189,7 +152,7 @@ match_of(const char *line, size_t len, bool with_context)
 static struct json *
 entry_of(const struct search_call *c, const char *line, size_t len)
 {
-	bool context = json_get_int(c->args, "context", 0) > 0;
+	bool context = json_get_int(c->c.args, "context", 0) > 0;
 
 	if (for_files(c) || is(c, "output_mode", "content", "files_only")) {
 		CLEANUP_FREE char *s = mem_strn(line, len);
@@ -253,7 +216,7 @@ on_ran(void *arg, const struct errand_result *res)
 	bool failed = n >= 2 && (n == 2 || res->err[n - 3] == '\n') &&
 	    res->err[n - 2] == '2';
 
-	c->waiting = NULL;
+	c->c.waiting = NULL;
 	if (res->refused) {
 		finish(c, errand_refusal(res));
 		return;
@@ -288,11 +251,8 @@ search_files_call(const struct tool_env *env, const char *call_id,
 
 	buf_init(&command, 64 * 1024);
 	buf_init(&judged, 64 * 1024);
-	op_init(&c->op, &call_type);
-	c->env = *env;
-	c->args = json_clone(args);
-	c->done = done;
-	c->arg = arg;
+	tool_call_init(&c->c, &call_type, env, call_id, args, done, arg);
+	c->c.release = release;
 	c->limit = json_get_int(args, "limit", LIMIT_DEFAULT);
 	c->offset = json_get_int(args, "offset", 0);
 	if (c->limit < 1 || c->limit > LIMIT_MAX)
@@ -314,13 +274,13 @@ search_files_call(const struct tool_env *env, const char *call_id,
 		return refuse(c, "the pattern is too long", true);
 	buf_add_str(&judged, for_files(c) ? "find " : "grep -r x ");
 	exec_quote(&judged, c->path, strlen(c->path));
-	c->waiting = errand_start(env, &(struct errand_req){
+	c->c.waiting = errand_start(env, &(struct errand_req){
 		.call_id = call_id, .command = command.data,
 		.judged = judged.data, .shown = judged.data,
 		.what = "this search", .timeout_ms = SEARCH_MS,
 		.output_max = OUTPUT_MAX,
 	}, on_ran, c);
-	return &c->op;
+	return &c->c.op;
 }
 
 const struct tool tool_search_files = {
