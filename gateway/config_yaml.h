@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/buf.h"
 #include "gateway/report.h"
 
 #define YTREE_FILE_MAX (1024 * 1024)
@@ -36,6 +37,8 @@ struct ytree {
 struct ytree *ytree_parse(const char *file, const char *text, size_t len,
 	struct report *rep);
 void ytree_free(struct ytree **root);
+/* What makes a text no YAML at all, "line 3: ..."; nothing if it is some. */
+void ytree_fault(struct buf *out, const char *text, size_t len);
 
 const struct ytree *ytree_get(const struct ytree *map, const char *key);
 /* Plain null, Null, NULL, ~ or nothing. */

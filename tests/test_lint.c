@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "gateway/agent/lint.h"
+#include "gateway/config_yaml.h"
 
 static void
 names_decide_who_checks(void **state)
@@ -45,11 +46,11 @@ json_and_yaml_are_checked_here(void **state)
 	expect(lint_json, "{\n\"a\": [1, 2\n}\n", "line 3: ");
 	expect(lint_json, "{\"a\": 1", "early");
 	expect(lint_json, "", "JSON");
-	expect(lint_yaml, "a: 1\nb: [x, y]\n---\nc: &q 1\nd: *q\n", "");
-	expect(lint_yaml, "", "");
-	expect(lint_yaml, "a: 1\nb: [x\nc: 2\n", "line 3: ");
-	expect(lint_yaml, "a: 'open\n", "line ");
-	expect(lint_yaml, "a: \xff\n", "line 1: ");
+	expect(ytree_fault, "a: 1\nb: [x, y]\n---\nc: &q 1\nd: *q\n", "");
+	expect(ytree_fault, "", "");
+	expect(ytree_fault, "a: 1\nb: [x\nc: 2\n", "line 3: ");
+	expect(ytree_fault, "a: 'open\n", "line ");
+	expect(ytree_fault, "a: \xff\n", "line 1: ");
 }
 
 static void

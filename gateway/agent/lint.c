@@ -7,6 +7,7 @@
 #include "base/redact.h"
 #include "base/utf8.h"
 #include "gateway/agent/errand.h"
+#include "gateway/config_yaml.h"
 
 #define LINT_MS 10000
 #define OWN_MAX (256 * 1024)	/* what is checked here, on the loop's thread */
@@ -57,7 +58,7 @@ static const struct kind {
 	void (*own)(struct buf *out, const char *text, size_t len);
 } kinds[] = {
 	{ "json", NULL, NULL, lint_json },
-	{ "yaml", NULL, NULL, lint_yaml }, { "yml", NULL, NULL, lint_yaml },
+	{ "yaml", NULL, NULL, ytree_fault }, { "yml", NULL, NULL, ytree_fault },
 	{ "py", "python3", PYTHON, NULL }, { "pyi", "python3", PYTHON, NULL },
 	{ "toml", "python3", TOML, NULL },
 	{ "js", "node", NODE, NULL }, { "mjs", "node", NODE, NULL },

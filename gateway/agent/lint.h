@@ -30,8 +30,7 @@ struct op *lint_start(const struct tool_env *env, const struct lint_req *req,
 
 /* The lines of after that are not in before but for their numbers. Pure. */
 void lint_new(struct buf *out, const char *before, const char *after);
-/* Faults of a text, a line each ("line 3: ..."); nothing if it is right. Pure. */
+/* What makes it no JSON, "line 3: ..."; nothing if it is some. Pure. */
 void lint_json(struct buf *out, const char *text, size_t len);
-void lint_yaml(struct buf *out, const char *text, size_t len);
 
 #endif

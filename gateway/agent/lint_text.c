@@ -3,8 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <yaml.h>
-
 #include "base/json.h"
 #include "base/mem.h"
 #include "gateway/agent/lint.h"
@@ -25,27 +23,6 @@ lint_json(struct buf *out, const char *text, size_t len)
 		buf_printf(out, "line %lu: ", line);
 	}
 	buf_printf(out, "%s\n", err.text);
-}
-
-void
-lint_yaml(struct buf *out, const char *text, size_t len)
-{
-	yaml_parser_t p;
-	yaml_event_t ev;
-	bool end = false;
-
-	REQUIRE(yaml_parser_initialize(&p));
-	yaml_parser_set_input_string(&p, (const unsigned char *)text, len);
-	while (!end) {
-		if (!yaml_parser_parse(&p, &ev)) {
-			buf_printf(out, "line %zu: %s\n", p.problem_mark.line + 1,
-			    p.problem ? p.problem : "invalid YAML");
-			break;
-		}
-		end = ev.type == YAML_STREAM_END_EVENT;
-		yaml_event_delete(&ev);
-	}
-	yaml_parser_delete(&p);
 }
 
 /* Digits move with the lines and count for nothing. */

@@ -1,0 +1,26 @@
+#include "gateway/config_yaml.h"
+
+#include <yaml.h>
+
+#include "base/mem.h"
+
+void
+ytree_fault(struct buf *out, const char *text, size_t len)
+{
+	yaml_parser_t p;
+	yaml_event_t ev;
+	bool end = false;
+
+	REQUIRE(yaml_parser_initialize(&p));
+	yaml_parser_set_input_string(&p, (const unsigned char *)text, len);
+	while (!end) {
+		if (!yaml_parser_parse(&p, &ev)) {
+			buf_printf(out, "line %zu: %s\n", p.problem_mark.line + 1,
+			    p.problem ? p.problem : "invalid YAML");
+			break;
+		}
+		end = ev.type == YAML_STREAM_END_EVENT;
+		yaml_event_delete(&ev);
+	}
+	yaml_parser_delete(&p);
+}
