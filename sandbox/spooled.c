@@ -7,6 +7,7 @@
 #include "base/ids.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "sandbox/output.h"
 #include "sandbox/sandbox_priv.h"
 
 #define PREFIX "out_"
@@ -35,6 +36,24 @@ spooled_add(struct cell *cell, const char *path)
 	s->path = mem_str(path);
 	REQUIRE(mem_format(s->id, sizeof(s->id), PREFIX "%s", hex) == 0);
 	return s->id;
+}
+
+struct output *
+spooled_output(struct sandboxes *sb, size_t max)
+{
+	struct output_opts opts = {
+		.max = max, .spool_max = sb->opts.spool_max,
+		.spool_dir = sb->spool_dir, .loop = sb->loop,
+	};
+
+	return output_new(&opts);
+}
+
+const char *
+spooled_keep(struct sandboxes *sb, const struct sandbox_key *key,
+	const char *path)
+{
+	return spooled_add(cell_make(sb, key), path);
 }
 
 void

@@ -15,10 +15,20 @@
 #define SPOOLED_MAX 16		/* of a sandbox */
 
 struct cell;
+struct output;
 
 /* The id ("out_..."), as long as the cell remembers it. */
 const char *spooled_add(struct cell *cell, const char *path);
 void spooled_forget(struct cell *cell);
+
+/*
+ * For a tool that keeps its command's output itself: bounded to max bytes, and
+ * the whole of it in a file, as of any command; the id of that file, of which
+ * output_end() gave the path.
+ */
+struct output *spooled_output(struct sandboxes *sb, size_t max);
+const char *spooled_keep(struct sandboxes *sb, const struct sandbox_key *key,
+	const char *path);
 
 bool spooled_is_id(const char *id);
 /* {output, total_lines, showing, ...}, borrowed; NULL: the file is gone. */

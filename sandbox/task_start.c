@@ -7,6 +7,7 @@
 #include "sandbox/exec.h"
 #include "sandbox/output.h"
 #include "sandbox/scene.h"
+#include "sandbox/spooled.h"
 #include "sandbox/task_priv.h"
 
 #define SCRIPT_MAX (8 * 1024 * 1024)
@@ -45,11 +46,6 @@ task_spawn(struct task *task)
 {
 	struct cell *cell = task->cell;
 	struct sandbox_props props = cell_props(cell);
-	struct output_opts out = {
-		.max = cell->sb->opts.output_max,
-		.spool_max = cell->sb->opts.spool_max,
-		.spool_dir = cell->sb->spool_dir, .loop = cell->sb->loop,
-	};
 	struct buf script CLEANUP_BUF;
 	struct spawn_req req = { 0 };
 	struct vars vars;
@@ -85,7 +81,7 @@ task_spawn(struct task *task)
 			task_refuse(task, err.code, err.text);
 		return;
 	}
-	task->output = output_new(&out);
+	task->output = spooled_output(cell->sb, cell->sb->opts.output_max);
 	task_enter(task, TASK_RUN);
 	if (task->background)
 		return;

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "sandbox/procs.h"
+#include "sandbox/output.h"
 #include "sandbox/spooled.h"
 
 static struct fake_command *
@@ -188,6 +189,23 @@ bool
 spooled_is_id(const char *id)
 {
 	return strncmp(id, "out_", 4) == 0;
+}
+
+struct output *
+spooled_output(struct sandboxes *sb, size_t max)
+{
+	struct output_opts opts = { .max = max, .loop = fake_sandbox.loop };
+
+	(void)sb;
+	return output_new(&opts);
+}
+
+const char *
+spooled_keep(struct sandboxes *sb, const struct sandbox_key *key,
+    const char *path)
+{
+	(void)sb, (void)key, (void)path;
+	return "out_0123456789ab";
 }
 
 struct op *

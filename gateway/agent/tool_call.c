@@ -64,3 +64,13 @@ tool_call_refuse(struct tool_call *c, bool bad_input, struct json *answer)
 	c->timer = loop_defer(c->env.loop, "tool refusal", on_refused, c);
 	return &c->op;
 }
+
+void
+tool_call_spooled(struct json *result, const char *id, uint64_t total)
+{
+	json_set_str(result, "full_output_id", id);
+	json_set_str(result, "full_output_hint", "the middle was left out; "
+	    "the tool process reads all of it: action log, session_id "
+	    "as full_output_id, offset and limit in lines");
+	json_set_int(result, "output_total_chars", (int64_t)total);
+}

@@ -34,4 +34,7 @@ void tool_call_finish(struct tool_call *call, struct json *answer, bool unknown)
 struct op *tool_call_refuse(struct tool_call *call, bool bad_input,
 	struct json *answer);
 
+/* Of an output that was cut in the middle: how all of it is read (spooled.h). */
+void tool_call_spooled(struct json *result, const char *id, uint64_t total);
+
 #endif

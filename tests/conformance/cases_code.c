@@ -175,6 +175,15 @@ output_is_bounded_clean_and_masked(void **state)
 	assert_non_null(strstr(out, "oops 0\n"));
 	assert_null(strstr(out, "oops 4999"));
 	assert_true(len > 55000 && len < 61000);
+	/* what was left out can be read */
+	CLEANUP_FREE char *id = mem_str(tw_str("full_output_id"));
+
+	tw_call("process", json_set_int(json_set_int(tw_args("action", "log",
+	    "session_id", id, NULL), "offset", 10002), "limit", 2));
+	assert_string_equal(tw_str("output"), "line 10000\nline 10001\n");
+	tw_call("process", json_set_int(tw_args("action", "log",
+	    "session_id", id, NULL), "limit", 1));
+	assert_null(strstr(tw_str("output"), "ghp_0123"));
 	tw_stop();
 }
 

@@ -11,9 +11,11 @@
 #include "gateway/agent/code_text.h"
 #include "gateway/agent/rpc.h"
 #include "gateway/agent/rpc_link.h"
+#include "gateway/agent/tool_call.h"
 #include "gateway/gate/gate.h"
 #include "sandbox/exec.h"
 #include "sandbox/output.h"
+#include "sandbox/spooled.h"
 
 #define TIMEOUT_MS 300000
 #define MAX_CALLS 50
@@ -25,13 +27,9 @@
 enum code_step { CODE_GATE, CODE_RECORD, CODE_RUN, CODE_CLOSE };
 
 struct code_call {
-	struct op op;
-	struct tool_env env;
+	struct tool_call c;		/* timer: the link's end */
 	enum code_step step;
-	struct op *waiting;
-	struct timer *timer;		/* bad input, or the link's end */
-	char *call_id, *sandbox;
-	struct json *args;
+	char *sandbox;
 	enum code_language language;
 	const char *code;		/* into args */
 	struct rpc *rpc;
@@ -45,10 +43,6 @@ struct code_call {
 	int exit_code;
 	bool lost;
 	char *error, *note;
-	struct json *answer;
-	bool bad_input;
-	tool_done_cb *done;
-	void *arg;
 };
 
 static void on_judged(void *arg, enum gate_outcome outcome,
@@ -63,61 +57,37 @@ code_enter(struct code_call *c, enum code_step step)
 {
 	static const char *const names[] = { "gate", "record", "run", "close" };
 
-	log_debug("execute_code", NULL, "call=%s step=%s was=%s", c->call_id,
+	log_debug("execute_code", NULL, "call=%s step=%s was=%s", c->c.call_id,
 	    names[step], names[c->step]);
 	c->step = step;
 }
 
+/* What is waited for is cancelled by then: the script, or its judging. */
 static void
-call_free(struct code_call *c)
+release(void *call)
 {
-	/* The inner call first: it acts for the script. */
+	struct code_call *c = call;
+
 	rpc_free(&c->rpc);
-	op_cancel(&c->waiting);
 	rpc_link_free(&c->link);
-	loop_cancel(&c->timer);
 	permit_free(&c->permit);
 	output_free(&c->out);
 	output_free(&c->err);
 	buf_done(&c->input);
-	json_free(&c->args);
-	json_free(&c->answer);
-	mem_free(c->call_id);
 	mem_free(c->sandbox);
 	mem_free(c->broken);
 	mem_free(c->error);
 	mem_free(c->note);
-	mem_free(c);
 }
 
-static void
-call_cancel(struct op *op)
-{
-	call_free((struct code_call *)(void *)op);
-}
-
-static const struct op_type call_type = { "execute_code", call_cancel };
-
-/* The only exit of a call that was not cancelled. Takes answer. */
-static void
-finish(struct code_call *c, struct json *answer)
-{
-	CLEANUP_JSON struct json *taken = answer;
-	CLEANUP_FREE char *text = json_text(answer);
-	struct tool_result res = { .result = text, .bad_input = c->bad_input,
-		.unknown = c->lost };
-
-	op_finish(&c->op);
-	c->done(c->arg, &res);
-	call_free(c);
-}
+static const struct op_type call_type = { "execute_code", tool_call_cancel };
 
 static struct json *
 result_new(struct code_call *c, const char *status, const char *output,
     const char *error)
 {
 	struct json *j = json_object();
-	msec_t ms = c->started ? loop_now(c->env.loop) - c->started : 0;
+	msec_t ms = c->started ? loop_now(c->c.env.loop) - c->started : 0;
 	CLEANUP_FREE char *seconds = mem_printf("%lld.%02lld",
 	    (long long)(ms / 1000), (long long)(ms % 1000 / 10));
 
@@ -129,23 +99,10 @@ result_new(struct code_call *c, const char *status, const char *output,
 	return error ? json_set_str(j, "error", error) : j;
 }
 
-static void
-on_refused(void *arg)
-{
-	struct code_call *c = arg;
-
-	c->timer = NULL;
-	finish(c, STEAL(c->answer));
-}
-
-/* Reported from the loop. */
 static struct op *
 refuse(struct code_call *c, bool bad_input, const char *why)
 {
-	c->bad_input = bad_input;
-	c->answer = result_new(c, "error", "", why);
-	c->timer = loop_defer(c->env.loop, "execute_code refusal", on_refused, c);
-	return &c->op;
+	return tool_call_refuse(&c->c, bad_input, result_new(c, "error", "", why));
 }
 
 /* ---- the link -------------------------------------------------------------------------- */
@@ -191,18 +148,18 @@ open_link(struct code_call *c, struct err *err)
 {
 	char hex[2 * RPC_TOKEN_LEN + 1];
 	struct rpc_opts rpc = { .arg = c, .send = send_answer,
-		.max_calls = c->env.code.max_calls ? c->env.code.max_calls :
+		.max_calls = c->c.env.code.max_calls ? c->c.env.code.max_calls :
 		MAX_CALLS };
 	struct rpc_link_opts link = {
-		.files = c->env.code.files, .call_id = c->call_id,
-		.timeout_ms = c->env.code.timeout_ms ?
-		    c->env.code.timeout_ms : TIMEOUT_MS,
+		.files = c->c.env.code.files, .call_id = c->c.call_id,
+		.timeout_ms = c->c.env.code.timeout_ms ?
+		    c->c.env.code.timeout_ms : TIMEOUT_MS,
 		.arg = c, .feed = feed_bytes, .broken = on_broken,
 		.ended = on_link_ended,
 	};
 
-	c->rpc = rpc_new(&c->env, c->call_id, &rpc);
-	c->link = rpc_link_new(&c->env, &link, err);
+	c->rpc = rpc_new(&c->c.env, c->c.call_id, &rpc);
+	c->link = rpc_link_new(&c->c.env, &link, err);
 	if (!c->link)
 		return -1;
 	CLEANUP_FREE char *where = rpc_link_where(c->link);
@@ -242,9 +199,9 @@ judged_text(const struct code_call *c, struct buf *out)
 static const char *
 find_fault(struct code_call *c)
 {
-	const char *language = json_get_str(c->args, "language", "python");
+	const char *language = json_get_str(c->c.args, "language", "python");
 
-	c->code = json_get_str(c->args, "code", "");
+	c->code = json_get_str(c->c.args, "code", "");
 	if (strcmp(language, "python") == 0)
 		c->language = CODE_PYTHON;
 	else if (strcmp(language, "node") == 0)
@@ -271,13 +228,9 @@ execute_code_call(const struct tool_env *env, const char *call_id,
 
 	buf_init(&judged, 5 * CODE_MAX);
 	buf_init(&shown, 2 * CODE_MAX);
-	op_init(&c->op, &call_type);
-	c->env = *env;
-	c->call_id = mem_str(call_id);
+	tool_call_init(&c->c, &call_type, env, call_id, args, done, arg);
+	c->c.release = release;
 	c->sandbox = sandbox_key_text(&env->sandbox);
-	c->args = json_clone(args);
-	c->done = done;
-	c->arg = arg;
 	buf_init(&c->input, 1 << 20);
 	const char *fault = find_fault(c);
 
@@ -288,7 +241,7 @@ execute_code_call(const struct tool_env *env, const char *call_id,
 	judged_text(c, &judged);
 	buf_printf(&shown, "a %s script:\n%s", c->language == CODE_PYTHON ?
 	    "Python" : c->language == CODE_NODE ? "Node" : "shell", c->code);
-	c->waiting = gate_ask(env->gate, &(struct gate_req){
+	c->c.waiting = gate_ask(env->gate, &(struct gate_req){
 		.run = env->run, .asker = env->origin, .act = GATE_COMMAND,
 		.command = command_of(c), .command_len = strlen(command_of(c)),
 		.input = c->input.len ? c->input.data : NULL,
@@ -298,7 +251,7 @@ execute_code_call(const struct tool_env *env, const char *call_id,
 		.sandbox = c->sandbox, .props = props,
 		.judged = judged.data, .shown = shown.data, .what = "this script",
 	}, on_judged, c);
-	return &c->op;
+	return &c->c.op;
 }
 
 static void
@@ -307,22 +260,23 @@ on_judged(void *arg, enum gate_outcome outcome, struct permit *permit,
 {
 	struct code_call *c = arg;
 
-	c->waiting = NULL;
+	c->c.waiting = NULL;
 	if (outcome != GATE_ALLOWED) {
 		CLEANUP_FREE char *why = mem_printf("not run: %s. Do not try it "
 		    "again in another form; ask the person or go on without "
 		    "it.", reason);
 
-		finish(c, result_new(c, "error", "", why));
+		tool_call_finish(&c->c, result_new(c, "error", "", why),
+		    false);
 		return;
 	}
 	c->permit = permit;
 	code_enter(c, CODE_RECORD);
-	CLEANUP_FREE char *text = json_text(c->args);
+	CLEANUP_FREE char *text = json_text(c->c.args);
 
-	*c->env.phase = TOOL_RECORDED;
-	c->waiting = store_tool_start(c->env.store, &c->env.run, c->call_id,
-	    "execute_code", text, false, loop_wall(c->env.loop), on_recorded, c);
+	*c->c.env.phase = TOOL_RECORDED;
+	c->c.waiting = store_tool_start(c->c.env.store, &c->c.env.run, c->c.call_id,
+	    "execute_code", text, false, loop_wall(c->c.env.loop), on_recorded, c);
 }
 
 static void
@@ -333,30 +287,30 @@ on_recorded(void *arg, const struct err *err)
 		.command = command_of(c), .command_len = strlen(command_of(c)),
 		.input = c->input.len ? c->input.data : NULL,
 		.input_len = c->input.len,
-		.timeout_ms = c->env.code.timeout_ms ?
-		    c->env.code.timeout_ms : TIMEOUT_MS,
-		.generation = c->env.run.generation,
+		.timeout_ms = c->c.env.code.timeout_ms ?
+		    c->c.env.code.timeout_ms : TIMEOUT_MS,
+		.generation = c->c.env.run.generation,
 		.split = true, .apart = true,
 		.rpc = c->link ? rpc_link_fd(c->link) : 0,
 	};
-	struct output_opts out = { .max = STDOUT_MAX, .loop = c->env.loop };
 	struct output_opts errs = { .max = STDERR_MAX, .head_only = true,
-		.loop = c->env.loop };
+		.loop = c->c.env.loop };
 
-	c->waiting = NULL;
+	c->c.waiting = NULL;
 	if (err) {
 		CLEANUP_FREE char *why = mem_printf("not run: its start could not "
 		    "be recorded (%s)", err->text);
 
-		finish(c, result_new(c, "error", "", why));
+		tool_call_finish(&c->c, result_new(c, "error", "", why),
+		    false);
 		return;
 	}
 	code_enter(c, CODE_RUN);
-	*c->env.phase = TOOL_RUNNING;
-	c->started = loop_now(c->env.loop);
-	c->out = output_new(&out);
+	*c->c.env.phase = TOOL_RUNNING;
+	c->started = loop_now(c->c.env.loop);
+	c->out = spooled_output(c->c.env.sandboxes, STDOUT_MAX);
 	c->err = output_new(&errs);
-	c->waiting = sandbox_run(c->env.sandboxes, &c->env.sandbox, &cmd,
+	c->c.waiting = sandbox_run(c->c.env.sandboxes, &c->c.env.sandbox, &cmd,
 	    &c->permit, on_output, on_ran, c);
 }
 
@@ -373,14 +327,14 @@ on_ran(void *arg, const struct sandbox_result *res)
 {
 	struct code_call *c = arg;
 
-	c->waiting = NULL;
+	c->c.waiting = NULL;
 	c->exit_code = res->exit_code;
 	c->lost = res->lost;
 	c->error = mem_str(res->error);
 	c->note = mem_str(res->note);
 	code_enter(c, CODE_CLOSE);
 	if (c->link && rpc_link_busy(c->link))
-		c->timer = loop_after(c->env.loop, CLOSE_MS, "script's link",
+		c->c.timer = loop_after(c->c.env.loop, CLOSE_MS, "script's link",
 		    on_closed, c);
 	else
 		on_closed(c);
@@ -402,49 +356,55 @@ last_words(const struct code_call *c, const char *errors)
 	    len - (size_t)(line - errors)), line);
 }
 
+/* text: what it printed; gets what it wrote to stderr if it failed. */
 static struct json *
-result_of(struct code_call *c)
+result_of(struct code_call *c, struct buf *text, const struct buf *errors)
 {
-	CLEANUP_BUF struct buf text, errors;
-	CLEANUP_FREE char *none = NULL, *none2 = NULL, *words = NULL;
-	const char *spool;
-	long long limit = (c->env.code.timeout_ms ? c->env.code.timeout_ms :
+	CLEANUP_FREE char *words = NULL;
+	long long limit = (c->c.env.code.timeout_ms ? c->c.env.code.timeout_ms :
 	    TIMEOUT_MS) / 1000;
 
-	buf_init(&text, 8 * STDOUT_MAX);
-	buf_init(&errors, 8 * STDERR_MAX);
-	output_end(c->out, &text, &spool, &none);
-	output_end(c->err, &errors, &spool, &none2);
 	if (c->exit_code == 0 && !c->error)
-		return result_new(c, "success", text.data, NULL);
-	if (errors.len > 0)
-		buf_printf(&text, "%s--- stderr ---\n%s", text.len &&
-		    text.data[text.len - 1] != '\n' ? "\n" : "", errors.data);
+		return result_new(c, "success", text->data, NULL);
+	if (errors->len > 0)
+		buf_printf(text, "%s--- stderr ---\n%s", text->len &&
+		    text->data[text->len - 1] != '\n' ? "\n" : "",
+		    errors->data);
 	if (c->exit_code == SANDBOX_EXIT_TIMEOUT) {
-		buf_printf(&text, "%s[Script timed out after %llds; what it had "
+		buf_printf(text, "%s[Script timed out after %llds; what it had "
 		    "printed until then is above. Do the rest in smaller "
-		    "steps.]", text.len && text.data[text.len - 1] != '\n' ?
+		    "steps.]", text->len && text->data[text->len - 1] != '\n' ?
 		    "\n" : "", limit);
 		words = mem_printf("timed out after %lld s", limit);
-		return result_new(c, "timeout", text.data, words);
+		return result_new(c, "timeout", text->data, words);
 	}
-	words = c->error ? mem_str(c->error) : last_words(c, errors.data);
-	return result_new(c, "error", text.data, words);
+	words = c->error ? mem_str(c->error) : last_words(c, errors->data);
+	return result_new(c, "error", text->data, words);
 }
 
 static void
 on_closed(void *arg)
 {
 	struct code_call *c = arg;
+	CLEANUP_BUF struct buf text, errors;
+	CLEANUP_FREE char *no_spool = NULL, *none = NULL;
+	const char *spool, *no_path;
 
-	loop_cancel(&c->timer);
-	struct json *j = result_of(c);
+	loop_cancel(&c->c.timer);
+	buf_init(&text, 8 * STDOUT_MAX);
+	buf_init(&errors, 8 * STDERR_MAX);
+	output_end(c->out, &text, &spool, &no_spool);
+	output_end(c->err, &errors, &no_path, &none);
+	struct json *j = result_of(c, &text, &errors);
 
-	if (c->broken)
-		json_set_str(j, "_warning", c->broken);
+	if (spool)
+		tool_call_spooled(j, spooled_keep(c->c.env.sandboxes,
+		    &c->c.env.sandbox, spool), output_total(c->out));
+	if (c->broken || no_spool)
+		json_set_str(j, "_warning", c->broken ? c->broken : no_spool);
 	if (c->note)
 		json_set_str(j, "note", c->note);
-	finish(c, j);
+	tool_call_finish(&c->c, j, c->lost);
 }
 
 const struct tool tool_execute_code = {

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "gateway/agent/tool_call.h"
 #include "gateway/agent/tools/foreground.h"
 #include "gateway/gate/gate.h"
 #include "gateway/notices.h"
@@ -417,14 +418,8 @@ on_ran(void *arg, const struct sandbox_result *res)
 		json_set_str(out, "approval", t->approval);
 	if (res->cwd && res->cwd[0])
 		json_set_str(out, "cwd", res->cwd);
-	if (res->spool_id) {
-		json_set_str(out, "full_output_id", res->spool_id);
-		json_set_str(out, "full_output_hint", "the middle was left out; "
-		    "the tool process reads all of it: action log, session_id "
-		    "as full_output_id, offset and limit in lines");
-		json_set_int(out, "output_total_chars",
-		    (int64_t)res->output_total);
-	}
+	if (res->spool_id)
+		tool_call_spooled(out, res->spool_id, res->output_total);
 	if (res->process_id && res->process_id[0])
 		started(t, res, out);
 	if (t->pty_note)
