@@ -7,7 +7,7 @@ set -u
 export LC_ALL=C
 gatehouse=$(cd "${TOP_BUILDDIR:-.}" && pwd)/gatehouse
 bash=$(command -v bash) || { echo "1..0 # SKIP no bash"; exit 0; }
-cat=$(command -v cat) tr=$(command -v tr)
+timeout=$(command -v timeout)
 tmp=$(mktemp -d) || exit 99
 trap 'rm -rf "$tmp"' EXIT
 seed=${SEED:-4711}
@@ -71,7 +71,7 @@ gen_simple() {
 gen_cmd() {	# DEPTH
 	local d=$1 a b
 	if ((d <= 0)); then gen_simple; return; fi
-	case $((RANDOM % 48)) in
+	case $((RANDOM % 60)) in
 	0) gen_cmd $((d - 1)); a=$r; gen_cmd $((d - 1)); r="$a"$'\n'"$r";;
 	1) gen_cmd $((d - 1)); a=$r; gen_cmd 0; r="$a"$'\n'"$r | $r";;
 	2) gen_simple; a=$r; gen_simple; r="${a%$'\n'}"$'\n'"{ $r"$'\n'"} && id and || id or";;
@@ -95,7 +95,7 @@ gen_cmd() {	# DEPTH
 	20) gen_word; a=$r; r="ls \"\${nope:-$a}\"; ls \${nope+x} ${a}";;
 	21) r="trap 'id trapped' EXIT; ls trap";;
 	22) gen_cmd $((d - 1)); r="select s in a b; do $r"$'\n'"break; done";;
-	23) gen_cmd $((d - 1)); r="coproc { $r"$'\n'"}; wait";;
+	23) gen_cmd $((d - 1)); r="coproc { $r"$'\n'"} < /dev/null; wait";;
 	24) gen_cmd $((d - 1)); r="function fk { $r"$'\n'"} > /dev/null; fk a";;
 	25) gen_cmd $((d - 1)); r="until id stop || true; do $r"$'\n'"done";;
 	26) gen_cmd $((d - 1)); r="for ((i = 0; i < 2; i++)); do $r"$'\n'"done";;
@@ -120,6 +120,18 @@ gen_cmd() {	# DEPTH
 	45) gen_word; a=$r; r="map=([k]=$a [\$(id ix)]=2); ls \"\${map[@]}\"";;
 	46) gen_cmd $((d - 1)); r="while false; do :; done < <($r"$'\n'")";;
 	47) pick names; r="IFS=:; c5=$r:a; \$c5";;
+	48) pick names; a=$r; gen_word; r="($a() { tty in; }); $a $r";;
+	49) pick names; a=$r; gen_word; r="false && $a() { tty in; }; $a $r";;
+	50) pick names; a=$r; gen_word; r="$a() { tty in \"\$1\"; }; $a f; unset -f $a; $a $r";;
+	51) pick names; a=$r; gen_word; r="$a() { tty in; }; command $a $r; $a | cat";;
+	52) pick names; a=$r; r="c6=uname; $bash -c '\$c6 $a x' ; $bash -c \"\$c6 $a y\"";;
+	53) pick names; a=$r; gen_word; r="$a() { tty in; }; $bash -c '$a x'; $a $r";;
+	54) pick names; a=$r; r="if wc c; then $a() { tty in; }; fi; $a out";;
+	55) pick names; a=$r; r="false && c7=uname || \$c7 $a x; c8=$a; false || c8=id; \$c8 y";;
+	56) pick names; a=$r; r="$a() { $a() { tty second; }; tty first; }; $a; $a";;
+	57) pick names; a=$r; r="c9=$a; read c9 <<< uname; \$c9 x; REPLY=wc; read <<< $a; \$REPLY y";;
+	58) pick names; a=$r; gen_word; r="set -- $a q; $bash -c '\$1 x' _ id; \"\$@\" $r";;
+	59) pick names; a=$r; r="$bash <<'S'\n$a s \"\$v\"\nS\n"; r=${r//'\n'/$'\n'};;
 	esac
 }
 
@@ -177,8 +189,8 @@ while IFS= read -r json; do
 	allowed=$((allowed + 1))
 	log=$tmp/log.$i	# its own: <( ) may still write when the next runs
 	: > "$log"
-	(cd "$tmp/w" && LOG=$log HOME=$tmp PATH=/nonexistent \
-		"$bash" --norc -c "$log_it$script" </dev/null >/dev/null 2>&1)
+	(cd "$tmp/w" && LOG=$log HOME=$tmp PATH=/nonexistent FUNCNEST=30 \
+		"$timeout" 60 "$bash" --norc -c "$log_it$script" </dev/null >/dev/null 2>&1)
 	seen_patterns "${json##*\"commands\":}"
 	while IFS= read -r line; do
 		ran=$((ran + 1))

@@ -82,6 +82,7 @@ every_row_of_the_fresh_batches_is_right(void **state)
 	check_rows("approval-fresh4.tsv", 890);
 	check_rows("approval-fresh5.tsv", 870);
 	check_rows("approval-fresh6.tsv", 650);
+	check_rows("approval-fresh7.tsv", 1800);
 }
 
 /* Rows that could be judged otherwise: each says why, none may run what is

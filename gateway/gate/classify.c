@@ -57,7 +57,7 @@ gate_classify(const struct gate_ctx *ctx, const char *command, size_t len,
 		own.cwd = own.workspace;
 	arena_init(ret->arena, arena_max(len));
 	struct walk w = { .ctx = &own, .out = ret, .arena = ret->arena,
-		.cwd = own.cwd };
+		.s = { .cwd = own.cwd } };
 	if (len > GATE_PARSE_MAX) {
 		walk_never(&w, "command too long",
 			"it is longer than 128 KiB and was not read");

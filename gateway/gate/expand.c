@@ -167,18 +167,18 @@ static void
 expand_args(struct builder *b, bool quoted)
 {
 	struct walk *w = b->w;
-	if (!w->args) {
+	if (!w->s.args) {
 		mark(b, MARK_ANY);
 		return;
 	}
-	for (size_t i = 0; i < w->nargs; i++) {
+	for (size_t i = 0; i < w->s.nargs; i++) {
 		if (i > 0) {
 			if (b->split)
 				finish(b);
 			else
 				put(b, ' ');
 		}
-		put_value(b, w->args[i].s, w->args[i].len, w->args[i].flags, quoted);
+		put_value(b, w->s.args[i].s, w->s.args[i].len, w->s.args[i].flags, quoted);
 	}
 }
 
@@ -195,12 +195,12 @@ param_value(struct builder *b, const struct sh_part *part, struct gate_field *re
 	}
 	if (isdigit((unsigned char)part->text[0])) {
 		size_t i = (size_t)(part->text[0] - '0');
-		if (!w->args || part->len > 1 || i == 0 || i > w->nargs) {
-			bool empty = w->args && i > w->nargs && part->len == 1;
+		if (!w->s.args || part->len > 1 || i == 0 || i > w->s.nargs) {
+			bool empty = w->s.args && i > w->s.nargs && part->len == 1;
 			*ret = (struct gate_field){ "", 0, 0 };
 			return empty;
 		}
-		*ret = w->args[i - 1];
+		*ret = w->s.args[i - 1];
 		return !(ret->flags & FIELD_ANY);
 	}
 	const char *text = NULL;
@@ -208,7 +208,7 @@ param_value(struct builder *b, const struct sh_part *part, struct gate_field *re
 	if (is_name(part, "HOME"))
 		text = w->ctx->home;
 	else if (is_name(part, "PWD"))
-		text = w->cwd;
+		text = w->s.cwd;
 	else if (is_name(part, "IFS"))
 		text = " \t\n";
 	else if (is_name(part, "TMPDIR"))
@@ -295,16 +295,10 @@ expand_subst(struct builder *b, const struct sh_part *part)
 {
 	struct walk *w = b->w;
 	struct gate_flow out = { .present = false };
-	struct walk_var *vars = w->vars;
-	const char *cwd = w->cwd;
 	struct gate_flow in = { .present = false };
-	const struct gate_field *args = w->args;
-	size_t nargs = w->nargs;
+	struct walk_scope outer = w->s;
 	walk_node(w, part->script, &in, &out);
-	w->vars = vars;
-	w->cwd = cwd;
-	w->args = args;
-	w->nargs = nargs;
+	w->s = outer;
 	b->flags |= FIELD_SUBST;
 	if (out.text) {
 		size_t n = out.len;
@@ -387,15 +381,9 @@ expand_proc(struct builder *b, const struct sh_part *part)
 {
 	struct gate_flow in = { .present = part->proc_dir == '>' };
 	struct gate_flow out = { .present = false };
-	struct walk_var *vars = b->w->vars;
-	const char *cwd = b->w->cwd;
-	const struct gate_field *args = b->w->args;
-	size_t nargs = b->w->nargs;
+	struct walk_scope outer = b->w->s;
 	walk_node(b->w, part->script, &in, &out);
-	b->w->vars = vars;
-	b->w->cwd = cwd;
-	b->w->args = args;
-	b->w->nargs = nargs;
+	b->w->s = outer;
 	put_value(b, "/dev/fd/63", 10, FIELD_PROC | (out.flags & FIELD_TAINT), true);
 }
 

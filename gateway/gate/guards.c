@@ -136,7 +136,7 @@ static bool
 is_template(const char *p)
 {
 	static const char *const globs[] = { "*.example", "*.sample", "*.template",
-		"*.dist", "*.tmpl", "*/.env.test", "*/.env.ci" };
+		"*/.env.example*", "*/.env.sample*", "*/.env.template*", "*.dist", "*.tmpl", "*/.env.test", "*/.env.ci" };
 	for (size_t i = 0; i < sizeof(globs) / sizeof(globs[0]); i++)
 		if (fnmatch(globs[i], p, 0) == 0)
 			return true;

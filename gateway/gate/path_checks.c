@@ -43,6 +43,22 @@ write_outside(struct walk *w, const struct gate_field *f, const struct path *p,
 			"it %s %s, outside the workspace", verb, f->s);
 }
 
+/* After a cd that nothing checks the shell may still be where it was. */
+static void
+check_if_cd_failed(struct walk *w, const struct gate_field *f, const char *verb)
+{
+	const char *cwd = w->s.cwd;
+	if (!w->s.cwd_else || f->s[0] == '/')
+		return;
+	w->s.cwd = w->s.cwd_else;
+	struct path p = path_of(w, f);
+	w->s.cwd = cwd;
+	if (p.zone != ZONE_INSIDE && p.zone != ZONE_TMP && p.zone != ZONE_STREAM)
+		walk_ask(w, GATE_CLASS_FILES, "write outside the workspace",
+			"it %s %s, outside the workspace if the cd before it fails",
+			verb, f->s);
+}
+
 void
 path_check_write(struct walk *w, const struct gate_field *f, const char *verb)
 {
@@ -63,6 +79,8 @@ path_check_write(struct walk *w, const struct gate_field *f, const char *verb)
 	else if (p.zone != ZONE_INSIDE && p.zone != ZONE_TMP &&
 	    p.zone != ZONE_STREAM)
 		write_outside(w, f, &p, verb);
+	else
+		check_if_cd_failed(w, f, verb);
 }
 
 void
@@ -111,6 +129,8 @@ path_check_delete(struct walk *w, const struct gate_field *f, bool recursive)
 		walk_ask(w, GATE_CLASS_FILES, "delete of a guarded file",
 			"it deletes %s: %s", f->s, p.guarded ? p.guarded :
 			"credentials are kept there");
+	else
+		check_if_cd_failed(w, f, "deletes");
 }
 
 void
@@ -122,4 +142,6 @@ path_check_tree(struct walk *w, const struct gate_field *f, const char *verb)
 			"it %s %s: the machine or a home would be lost", verb, f->s);
 	else if (p.zone != ZONE_INSIDE && p.zone != ZONE_TMP)
 		write_outside(w, f, &p, verb);
+	else
+		check_if_cd_failed(w, f, verb);
 }

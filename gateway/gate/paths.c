@@ -7,8 +7,8 @@
 #define WRITTEN_MAX 256
 
 /* dir is path or an ancestor of it. */
-static bool
-beneath(const char *path, const char *dir)
+bool
+path_beneath(const char *path, const char *dir)
 {
 	size_t n = strlen(dir);
 	if (n == 1)
@@ -20,10 +20,10 @@ beneath(const char *path, const char *dir)
 static const char *
 normalise(struct walk *w, const char *s)
 {
-	size_t base = s[0] == '/' ? 0 : strlen(w->cwd), n = 0;
+	size_t base = s[0] == '/' ? 0 : strlen(w->s.cwd), n = 0;
 	char *out = arena_alloc(w->arena, base + strlen(s) + 3);
 	if (s[0] != '/') {
-		memcpy(out, w->cwd, base);
+		memcpy(out, w->s.cwd, base);
 		n = base;
 		while (n > 0 && out[n - 1] == '/')
 			n--;
@@ -127,19 +127,19 @@ zone_of(struct walk *w, const char *p)
 {
 	static const char streams[] = "/dev/null /dev/stdout /dev/stderr "
 		"/dev/stdin /dev/tty /dev/zero /dev/full /dev/random /dev/urandom";
-	if (word_in(p, strlen(p), streams) || beneath(p, "/dev/fd"))
+	if (word_in(p, strlen(p), streams) || path_beneath(p, "/dev/fd"))
 		return ZONE_STREAM;
-	if (beneath(p, w->ctx->workspace))
+	if (path_beneath(p, w->ctx->workspace))
 		return ZONE_INSIDE;
-	if (beneath(p, "/tmp") || beneath(p, "/var/tmp") || beneath(p, "/dev/shm"))
+	if (path_beneath(p, "/tmp") || path_beneath(p, "/var/tmp") || path_beneath(p, "/dev/shm"))
 		return ZONE_TMP;
 	if (is_block_device(p))
 		return ZONE_BLOCK;
-	if (beneath(p, "/dev"))
+	if (path_beneath(p, "/dev"))
 		return ZONE_DEVICE;
-	if (beneath(p, "/proc") || beneath(p, "/sys"))
+	if (path_beneath(p, "/proc") || path_beneath(p, "/sys"))
 		return ZONE_PROC;
-	if (beneath(p, w->ctx->home) || beneath(p, "/root") || beneath(p, "/home"))
+	if (path_beneath(p, w->ctx->home) || path_beneath(p, "/root") || path_beneath(p, "/home"))
 		return ZONE_HOME;
 	return ZONE_SYSTEM;
 }
@@ -149,7 +149,7 @@ static const char *
 follow(struct walk *w, const char *norm)
 {
 	for (const struct walk_path *l = w->written; l; l = l->next) {
-		if (!l->target || !beneath(norm, l->path))
+		if (!l->target || !path_beneath(norm, l->path))
 			continue;
 		return normalise(w, arena_join(w->arena, l->target,
 			norm + strlen(l->path), ""));
@@ -193,7 +193,7 @@ path_of(struct walk *w, const struct gate_field *f)
 		p.zone = ZONE_STREAM;
 		return p;
 	}
-	if (s[0] != '/' && !w->cwd) {
+	if (s[0] != '/' && !w->s.cwd) {
 		p.norm = arena_join(w->arena, "/", s, "");
 		guard_path(w, &p);
 		return p;
@@ -218,9 +218,19 @@ path_of(struct walk *w, const struct gate_field *f)
 	if (p.zone == ZONE_INSIDE && strcmp(p.norm, w->ctx->home) != 0)
 		p.vital = false;
 	p.vital_file = p.zone == ZONE_SYSTEM && is_vital_file(p.norm);
-	p.ours = w->ctx->state_dir && beneath(p.norm, w->ctx->state_dir);
+	p.ours = w->ctx->state_dir && path_beneath(p.norm, w->ctx->state_dir);
 	guard_path(w, &p);
 	return p;
+}
+
+const char *
+path_from(struct walk *w, const char *dir, const char *name)
+{
+	const char *cwd = w->s.cwd;
+	w->s.cwd = dir;
+	const char *norm = normalise(w, name);
+	w->s.cwd = cwd;
+	return norm;
 }
 
 const char *
@@ -234,7 +244,7 @@ void
 path_note_written(struct walk *w, const struct gate_field *f, bool fetched)
 {
 	if (w->nwritten >= WRITTEN_MAX || (f->flags & FIELD_ANY) ||
-	    (f->s[0] != '/' && !w->cwd))
+	    (f->s[0] != '/' && !w->s.cwd))
 		return;
 	struct walk_path *l = arena_alloc(w->arena, sizeof(*l));
 	l->path = normalise(w, f->s);
@@ -247,7 +257,7 @@ path_note_written(struct walk *w, const struct gate_field *f, bool fetched)
 void
 path_note_link(struct walk *w, const char *link, const char *target)
 {
-	if (!w->cwd || w->nwritten >= WRITTEN_MAX)
+	if (!w->s.cwd || w->nwritten >= WRITTEN_MAX)
 		return;
 	struct walk_path *l = arena_alloc(w->arena, sizeof(*l));
 	l->path = normalise(w, link);
@@ -260,11 +270,11 @@ path_note_link(struct walk *w, const char *link, const char *target)
 bool
 path_was_written(struct walk *w, const struct gate_field *f)
 {
-	if ((f->flags & FIELD_ANY) || (f->s[0] != '/' && !w->cwd))
+	if ((f->flags & FIELD_ANY) || (f->s[0] != '/' && !w->s.cwd))
 		return w->nwritten > 0;
 	const char *norm = normalise(w, f->s);
 	for (const struct walk_path *l = w->written; l; l = l->next)
-		if (beneath(norm, l->path) ||
+		if (path_beneath(norm, l->path) ||
 		    (strpbrk(l->path, "\x02\x03\x04\x05") && l->fetched))
 			return true;
 	return false;

@@ -90,6 +90,9 @@ struct path {
 };
 
 struct path path_of(struct walk *w, const struct gate_field *f);
+bool path_beneath(const char *p, const char *dir);
+/* The name from another directory, without . and .. */
+const char *path_from(struct walk *w, const char *dir, const char *name);
 /* Where it is, NULL if that can't be told. */
 const char *path_known(struct walk *w, const struct gate_field *f);
 /* Each says what it finds; verb is for people: "writes", "copies into". */

@@ -124,7 +124,7 @@ parallel_text(struct walk *w, struct gate_cmd *sub, size_t at,
 		return;
 	const char *head = arena_strn(w->arena, text, (size_t)(place - text));
 	text = gate_unmark(w->arena, arena_join(w->arena, head, given->s, place + 2));
-	walk_text(w, text, strlen(text), &sub->in, &sub->out);
+	walk_new_shell(w, text, strlen(text), &sub->in, &sub->out);
 }
 
 /* parallel: a template and ::: arguments, or its input. */

@@ -105,7 +105,7 @@ rule_make(struct walk *w, struct gate_cmd *c, const char *arg)
 	struct opts o;
 	int k;
 	bool elsewhere = false, install = false, dry = false;
-	const char *cwd = w->cwd;
+	const char *cwd = w->s.cwd;
 	opts_init(&o, c, arg, "file makefile directory eval include-dir "
 		"old-file what-if jobs load-average");
 	while ((k = opts_next(&o)) != OPT_END) {
@@ -147,7 +147,7 @@ rule_make(struct walk *w, struct gate_cmd *c, const char *arg)
 	if (install && !elsewhere && !dry)
 		walk_ask(w, GATE_CLASS_FILES, "install outside the workspace",
 			"it installs into the system");
-	w->cwd = cwd;
+	w->s.cwd = cwd;
 	rule_build(w, c);
 }
 
@@ -313,6 +313,7 @@ const struct gate_kind kinds_build[] = {
 	  "zola eleventy hexo gitbook docusaurus zig nimble v crystal-build shards "
 	  "golangci-lint staticcheck gotestsum ginkgo mockgen wire sqlc buf "
 	  "goose-migrate alembic flask django-admin uvicorn gunicorn hypercorn celery "
+	  "redis-server valkey-server memcached mongod minio mailpit caddy "
 	  "streamlit daphne waitress-serve fastapi sanic manage.py jupyter "
 	  "rustdoc trunk wasm-pack wasm-bindgen cross cargo-nextest mdbook sccache "
 	  "ccache distcc gcov lcov genhtml gprof kcov bats shunit2 prove tap "

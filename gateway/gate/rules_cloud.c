@@ -25,7 +25,7 @@ check_bind(struct walk *w, const char *spec)
 	    strstr(f.s, "podman.sock"))
 		walk_ask_severe(w, GATE_CLASS_FILES, "container with host access",
 			"the container can rule the engine");
-	else if (p.zone != ZONE_INSIDE && p.zone != ZONE_TMP)
+	else if ((p.zone != ZONE_INSIDE && p.zone != ZONE_TMP) || f.s[0] == '~')
 		walk_ask_severe(w, GATE_CLASS_FILES, "container with host access",
 			"%s of the host is given to the container", f.s);
 }
@@ -75,13 +75,13 @@ host_root_bound(const struct gate_cmd *c)
 static void
 enter_container(struct walk *w, struct gate_cmd *c, size_t from)
 {
-	const char *cwd = w->cwd;
+	const char *cwd = w->s.cwd;
 	bool inside = w->in_container;
-	w->cwd = NULL;
+	w->s.cwd = NULL;
 	w->in_container = true;
 	walk_fields(w, c, from);
 	w->in_container = inside;
-	w->cwd = cwd;
+	w->s.cwd = cwd;
 }
 
 /* run IMAGE cmd..., exec NAME cmd... */
@@ -194,6 +194,9 @@ rule_docker(struct walk *w, struct gate_cmd *c, const char *arg)
 		for (size_t i = 1; i < sub.n; i++)
 			if (!strchr(sub.v[i].s, ':') && sub.v[i].s[0] != '-')
 				path_check_write(w, &sub.v[i], "copies");
+		if (sub.n > 2 && strchr(sub.v[sub.n - 1].s, ':'))
+			walk_ask(w, GATE_CLASS_FILES, "change inside a container",
+				"it copies into %s", sub.v[sub.n - 1].s);
 	} else if (word_in(verb, n, "save export")) {
 		for (size_t i = 1; i + 1 < sub.n; i++)
 			if (field_is(&sub.v[i], "-o"))

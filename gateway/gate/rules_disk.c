@@ -101,8 +101,13 @@ static void
 rule_volumes(struct walk *w, struct gate_cmd *c, const char *arg)
 {
 	bool lost = strstr(c->name, "remove") != NULL;
-	for (size_t i = 1; i < c->n; i++)
+	bool makes = word_in(c->name, strlen(c->name), "pvcreate vgcreate");
+	for (size_t i = 1; i < c->n; i++) {
 		lost |= word_in(c->v[i].s, c->v[i].len, arg);
+		makes |= word_in(c->v[i].s, c->v[i].len, "create add --create -C "
+			"attach replace");
+		lost |= makes && is_disk(w, &c->v[i]);
+	}
 	if (lost && (opts_has(c, "", "fy", "force yes zero-superblock") ||
 	    !strstr(c->name, "remove")))
 		walk_never(w, "format filesystem", "%s destroys what is on a disk "

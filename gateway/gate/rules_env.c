@@ -30,7 +30,8 @@ env_runs_code(const char *name)
 		"EMACSLOADPATH VIMINIT EXINIT XDG_CONFIG_HOME ZDOTDIR SHELL "
 		"http_proxy https_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY all_proxy "
 		"GIT_SSL_NO_VERIFY NODE_TLS_REJECT_UNAUTHORIZED HOME "
-		"HERMES_YOLO_MODE MANOPT QEMU_LD_PREFIX EDITOR_CMD";
+		"HERMES_YOLO_MODE MANOPT QEMU_LD_PREFIX EDITOR_CMD "
+		"BASH_ALIASES BASH_CMDS BASH_LOADABLES_PATH";
 	return word_in(name, strlen(name), list) ||
 		strncmp(name, "LD_", 3) == 0 || strncmp(name, "DYLD_", 5) == 0 ||
 		strncmp(name, "BASH_FUNC_", 10) == 0 ||

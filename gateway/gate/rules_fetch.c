@@ -87,6 +87,7 @@ static const char transfer_values[] = "data data-raw data-binary data-ascii "
 
 struct transfer {
 	bool sends, local, post;
+	bool deletes, database;	/* an address where a database listens */
 	bool shown;		/* a command's output goes along */
 	bool secret, data;	/* data: what a file or command holds */
 };
@@ -131,6 +132,7 @@ transfer_option(struct walk *w, struct gate_cmd *c, struct opts *o, int k,
 	} else if (k == 'X' || (lng && opts_long(o, "request", 4))) {
 		t->post |= o->val && !word_in(o->val, strlen(o->val),
 			"GET HEAD OPTIONS get head");
+		t->deletes |= o->val && strcasecmp(o->val, "delete") == 0;
 	} else if (k == 'o' || k == 'D' || k == 'c' || (lng &&
 	    (opts_long(o, "output", 2) || opts_long(o, "dump-header", 4) ||
 	    opts_long(o, "cookie-jar", 7) || opts_long(o, "trace-ascii", 3) ||
@@ -163,6 +165,16 @@ transfer_option(struct walk *w, struct gate_cmd *c, struct opts *o, int k,
 	}
 }
 
+/* Ports of databases that are spoken to over HTTP. */
+static bool
+is_database(const char *url)
+{
+	size_t n;
+	const char *h = url_host(url, &n), *port = h + n;
+	return *port == ':' && word_in(port + 1, strspn(port + 1, "0123456789"),
+		"9200 5984 8086 2379 8529 6333 7700 8108 8123 8983 7474");
+}
+
 static void
 rule_curl(struct walk *w, struct gate_cmd *c, const char *arg)
 {
@@ -183,6 +195,8 @@ rule_curl(struct walk *w, struct gate_cmd *c, const char *arg)
 			walk_ask(w, GATE_CLASS_NETWORK, "raw network connection",
 				"it connects to %s", o.word->s);
 		t.local &= rule_url_local(o.word->s);
+		t.database |= is_database(o.word->s);
+		t.deletes |= strstr(o.word->s, "_delete_by_query") != NULL;
 		if (strncasecmp(o.word->s, "file://", 7) == 0) {
 			struct gate_field f = field_text(w, o.word->s + 7,
 				o.word->len - 7, o.word->flags);
@@ -209,6 +223,9 @@ rule_curl(struct walk *w, struct gate_cmd *c, const char *arg)
 	else if (t.post && !t.local)
 		walk_ask(w, GATE_CLASS_NETWORK, "change of a remote",
 			"it changes something on another machine");
+	else if (t.deletes && t.database)
+		walk_ask(w, GATE_CLASS_FILES, "database emptied or changed",
+			"it deletes from a database");
 	c->out.flags |= FIELD_FETCHED;
 	c->out.text = NULL;
 }

@@ -382,6 +382,9 @@ rule_unpack(struct walk *w, struct gate_cmd *c, const char *arg)
 	while ((k = opts_next(&o)) != OPT_END) {
 		if ((k == 'd' || k == 'o') && o.val)
 			path_check_write(w, &o.val_field, "unpacks into");
+		if (k == 's' && c->name[0] == '7' && opts_has(c, arg, "d", ""))
+			walk_ask(w, GATE_CLASS_FILES, "recursive delete",
+				"%s deletes what it packs", c->name);
 		if (k == OPT_WORD && words++ == 0 &&
 		    (w->archive_fetched || path_was_written(w, o.word)))
 			w->tree_fetched = true;

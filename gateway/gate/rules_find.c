@@ -34,7 +34,7 @@ find_starts(struct walk *w, struct gate_cmd *c, struct starts *st, size_t *ret_i
 		struct gate_field dot = field_text(w, ".", 1, 0);
 		field_push(w, &st->list, dot);
 		st->vital = path_of(w, &dot).vital;
-		st->base = st->vital ? w->cwd : NULL;
+		st->base = st->vital ? w->s.cwd : NULL;
 	}
 	*ret_i = i;
 }
@@ -90,7 +90,7 @@ rule_find(struct walk *w, struct gate_cmd *c, const char *arg)
 	(void)arg;
 	find_starts(w, c, &st, &i);
 	c->out.base = st.base;
-	if (!st.outside && w->cwd)
+	if (!st.outside && w->s.cwd)
 		c->out.flags |= FIELD_NAME;
 	w->compound = true;
 	for (; i < c->n && !w->stop; i++) {

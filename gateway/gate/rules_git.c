@@ -55,16 +55,17 @@ check_transport(struct walk *w, const char *s)
 
 /* Options of any subcommand that name programs. */
 static void
-check_programs(struct walk *w, const struct gate_cmd *c)
+check_programs(struct walk *w, const struct gate_cmd *c, const char *sub)
 {
 	struct opts o;
 	int k;
-	opts_init(&o, c, "", "");
+	bool packs = word_in(sub, strlen(sub), "archive bundle format-patch");
+	opts_init(&o, c, packs ? "o:" : "", "output output-directory remote");
 	while ((k = opts_next(&o)) != OPT_END) {
-		if (k == OPT_WORD)
-			check_transport(w, o.word->s);
-		if (k == OPT_LONG && o.val && word_in(o.name, o.name_len,
-		    "output separate-git-dir"))
+		if (k == OPT_WORD || o.val)
+			check_transport(w, k == OPT_WORD ? o.word->s : o.val);
+		if (o.val && (k == 'o' || (k == OPT_LONG && (opts_long(&o, "output", 3) ||
+		    word_in(o.name, o.name_len, "output-directory separate-git-dir")))))
 			path_check_write(w, &o.val_field, "writes");
 		if (k == OPT_LONG && (opts_long(&o, "upload-pack", 8) ||
 		    opts_long(&o, "receive-pack", 8) || opts_long(&o, "ext-diff", 5) ||
@@ -206,6 +207,10 @@ git_config(struct walk *w, const struct gate_cmd *c)
 		"show-origin name-only get-color");
 	const struct gate_field *key = operand(c, 0), *value = operand(c, 1);
 	bool wide = has(c, "f", "global system file");
+	for (size_t i = 1; i < c->n; i++)
+		if (strcasestr(c->v[i].s, "extraheader"))
+			walk_ask_severe(w, GATE_CLASS_CREDENTIALS, "credential read",
+				"passwords are kept in %s", c->v[i].s);
 	if (key && word_in(key->s, key->len, "get list"))
 		return;
 	if (key && word_in(key->s, key->len, "set unset edit rename-section "
@@ -335,13 +340,13 @@ git_running(struct walk *w, struct gate_cmd *c, const char *sub)
 		RUNS(w, "submodule foreach runs a command");
 	if (!strcmp(sub, "grep") && opts_has(c, "e:f:A:B:C:m:", "O", ""))
 		RUNS(w, "grep -O opens a program");
-	if (word_in(sub, strlen(sub), "difftool mergetool"))
+	if (word_in(sub, strlen(sub), "difftool mergetool") && !has(c, "", "tool-help"))
 		RUNS(w, "%s starts a tool", sub);
 	if (!strcmp(sub, "difftool") || !strcmp(sub, "filter-branch")) {
 		struct gate_flow in = { .present = false }, out = in;
 		for (size_t i = 2; i < c->n; i++)
 			if (strchr(c->v[i].s, ' '))
-				walk_text(w, c->v[i].s, c->v[i].len, &in, &out);
+				walk_new_shell(w, c->v[i].s, c->v[i].len, &in, &out);
 	}
 	if (!strcmp(sub, "hook") || !strcmp(sub, "fast-import") ||
 	    !strcmp(sub, "maintenance"))
@@ -416,7 +421,7 @@ git_sub(struct walk *w, struct gate_cmd *c, const char *sub)
 {
 	if (!known_subcommand(sub))
 		RUNS(w, "git %s is an alias or another program", sub);
-	check_programs(w, c);
+	check_programs(w, c, sub);
 	git_lossy(w, c, sub);
 	git_running(w, c, sub);
 	git_out(c, sub);
@@ -440,19 +445,12 @@ git_sub(struct walk *w, struct gate_cmd *c, const char *sub)
 	else if (!strcmp(sub, "rm") || !strcmp(sub, "mv")) {
 		struct opts o;
 		int k;
+		if (!strcmp(sub, "rm") && has(c, "f", "force") && !has(c, "", "cached"))
+			LOST(w, "git discards changes", "git rm -f deletes changed files");
 		opts_init(&o, c, "", "");
 		while ((k = opts_next(&o)) != OPT_END)
 			if (k == OPT_WORD && !has(c, "", "cached"))
 				path_check_delete(w, o.word, false);
-	} else if (!strcmp(sub, "archive") || !strcmp(sub, "bundle") ||
-	    !strcmp(sub, "format-patch")) {
-		struct opts o;
-		int k;
-		opts_init(&o, c, "o:", "output output-directory");
-		while ((k = opts_next(&o)) != OPT_END)
-			if ((k == 'o' || (k == OPT_LONG && opts_long(&o, "output", 3))) &&
-			    o.val)
-				path_check_write(w, &o.val_field, "writes");
 	} else if (!strcmp(sub, "show") || !strcmp(sub, "cat-file")) {
 		for (size_t i = 1; i < c->n; i++)
 			show_file(w, &c->v[i]);
@@ -466,14 +464,14 @@ rule_git(struct walk *w, struct gate_cmd *c, const char *arg)
 {
 	struct opts o;
 	int k;
-	const char *cwd = w->cwd;
+	const char *cwd = w->s.cwd;
 	opts_init(&o, c, arg, "git-dir work-tree namespace super-prefix "
 		"config-env");
 	while ((k = opts_next(&o)) != OPT_END && k != OPT_WORD) {
 		if (k == 'c' && o.val && !setting_is_harmless(o.val))
 			RUNS(w, "the setting %s can make git run programs", o.val);
 		if (k == 'C' && o.val)
-			w->cwd = path_known(w, &o.val_field);
+			w->s.cwd = path_known(w, &o.val_field);
 		if (k == OPT_LONG && (opts_long(&o, "exec-path", 6) ||
 		    opts_long(&o, "config-env", 4) || opts_long(&o, "git-dir", 4) ||
 		    opts_long(&o, "work-tree", 4)) && o.val &&
@@ -491,7 +489,7 @@ rule_git(struct walk *w, struct gate_cmd *c, const char *arg)
 			git_sub(w, &sub, o.word->s);
 		c->out = sub.out;
 	}
-	w->cwd = cwd;
+	w->s.cwd = cwd;
 }
 
 const struct gate_kind kinds_git[] = {

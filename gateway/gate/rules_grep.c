@@ -31,7 +31,7 @@ rule_grep(struct walk *w, struct gate_cmd *c, const char *arg)
 {
 	struct opts o;
 	int k;
-	bool outside = !w->cwd, pattern = false;
+	bool outside = !w->s.cwd, pattern = false;
 	bool recursive = strcmp(c->name, "rg") == 0 ||
 		strcmp(c->name, "ag") == 0 || strcmp(c->name, "ack") == 0 ||
 		strcmp(c->name, "rgrep") == 0;

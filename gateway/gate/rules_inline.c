@@ -461,8 +461,8 @@ never_in_literals(struct inline_scan *p)
 	bool quiet = w->never_only;
 	w->never_only = true;
 	for (size_t i = 0; i < p->nliterals && i < 8; i++)
-		walk_text(w, p->literals[i], strlen(p->literals[i]), &in, &out);
-	walk_text(w, all, (size_t)(at - all), &in, &out);
+		walk_new_shell(w, p->literals[i], strlen(p->literals[i]), &in, &out);
+	walk_new_shell(w, all, (size_t)(at - all), &in, &out);
 	w->never_only = quiet;
 }
 

@@ -30,15 +30,14 @@ shell_stdin(struct walk *w, struct gate_cmd *c)
 	if (!readable)
 		ask_stdin(w, c, c->name);
 	if (c->in.text)
-		walk_text(w, c->in.text, c->in.len, &c->in, &c->out);
+		walk_new_shell(w, c->in.text, c->in.len, &c->in, &c->out);
 }
 
 static void
 shell_payload(struct walk *w, struct gate_cmd *c, const struct opts *o)
 {
 	const struct gate_field *f = o->word;
-	const struct gate_field *args = w->args;
-	size_t nargs = w->nargs;
+	struct walk_scope outer = w->s;
 	if (f->flags & FIELD_FETCHED)
 		walk_ask_severe(w, GATE_CLASS_CODE, "pipe remote content to shell",
 			"%s runs what the network sends", c->name);
@@ -53,18 +52,14 @@ shell_payload(struct walk *w, struct gate_cmd *c, const struct opts *o)
 	if (f->flags & FIELD_SUBST)
 		walk_ask(w, GATE_CLASS_CODE, "shell command via -c/-lc flag",
 			"%s -c runs what another command prints", c->name);
-	w->args = o->word_at + 2 <= c->n ? c->v + o->word_at + 2 : c->v;
-	w->nargs = o->word_at + 2 <= c->n ? c->n - o->word_at - 2 : 0;
-	struct walk_var *vars = w->vars;
-	const char *cwd = w->cwd;
+	walk_enter_shell(w);
+	w->s.args = o->word_at + 2 <= c->n ? c->v + o->word_at + 2 : c->v;
+	w->s.nargs = o->word_at + 2 <= c->n ? c->n - o->word_at - 2 : 0;
 	if (o->word_at + 1 < c->n)
 		var_set(w, "0", &c->v[o->word_at + 1]);
 	const char *text = gate_unmark(w->arena, f->s);
 	walk_text(w, text, f->len, &c->in, &c->out);
-	w->vars = vars;
-	w->cwd = cwd;
-	w->args = args;
-	w->nargs = nargs;
+	w->s = outer;
 }
 
 static void

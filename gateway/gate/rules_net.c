@@ -84,7 +84,7 @@ rule_ssh(struct walk *w, struct gate_cmd *c, const char *arg)
 		s[len++] = ' ';
 	}
 	s = arena_strn(w->arena, s, len);
-	walk_text(w, gate_unmark(w->arena, s), len, &c->in, &c->out);
+	walk_new_shell(w, gate_unmark(w->arena, s), len, &c->in, &c->out);
 }
 
 static bool
@@ -192,7 +192,11 @@ rule_openssl(struct walk *w, struct gate_cmd *c, const char *arg)
 		walk_ask(w, GATE_CLASS_NETWORK, "data sent out",
 			"it sends its input to another machine");
 	bool decode = word_in(sub, strlen(sub), "enc base64 aes-256-cbc");
+	bool shows = word_in(sub, strlen(sub), "rsa ec pkey dsa pkcs8 pkcs12");
 	for (size_t i = 2; i < c->n; i++) {
+		if (word_in(c->v[i].s, c->v[i].len, "-out -pubout -pubin -noout "
+		    "-nokeys -help -RSAPublicKey_out") && !opts_has(c, "", "", "text"))
+			shows = false;
 		if (word_in(c->v[i].s, c->v[i].len, "-out -keyout -writerand") &&
 		    i + 1 < c->n)
 			path_check_write(w, &c->v[++i], "writes");
@@ -203,8 +207,23 @@ rule_openssl(struct walk *w, struct gate_cmd *c, const char *arg)
 			walk_ask(w, GATE_CLASS_CODE, "program run through an option",
 				"openssl loads a library");
 	}
+	if (shows && c->n > 2)
+		walk_ask_severe(w, GATE_CLASS_CREDENTIALS, "credential read",
+			"openssl %s shows a private key", sub);
 	if (decode)
 		c->out.flags |= FIELD_DECODED;
+}
+
+/* ssh-add -l shows fingerprints; ssh-agent runs what it is given. */
+static void
+rule_agent(struct walk *w, struct gate_cmd *c, const char *arg)
+{
+	bool agent = strcmp(c->name, "ssh-agent") == 0;
+	if (agent || c->n != 2 || !field_is(&c->v[1], "-l"))
+		walk_ask(w, GATE_CLASS_CREDENTIALS, "change of keys",
+			"%s uses or spreads keys", c->name);
+	if (agent)
+		walk_fields(w, c, rule_inner_at(c, arg));
 }
 
 /* ip, ifconfig, route: showing or changing. */
@@ -300,8 +319,9 @@ const struct gate_kind kinds_net[] = {
 	{ "iptables ip6tables nft ufw firewall-cmd ipset ebtables pfctl",
 	  rule_firewall, "list status show --list --state -L -S" },
 	{ "ssh-keygen", rule_keygen, "f:t:b:C:N:P:m:O:I:n:V:z:a:r:R:D:w:s:Y:E:F:" },
-	{ "ssh-copy-id ssh-add ssh-agent ssh-keyscan gpg-agent", rule_says,
+	{ "ssh-copy-id gpg-agent", rule_says,
 	  "credentials|change of keys|uses or spreads keys" },
+	{ "ssh-add ssh-agent", rule_agent, "+a:E:t:s:e:H:h:S:O:P:" },
 	{ "nmap masscan zmap nikto sqlmap hydra gobuster ffuf telnet rlogin rsh",
 	  rule_nmap, NULL },
 	{ "mail mailx mutt sendmail msmtp swaks ssmtp", rule_says,

@@ -77,7 +77,7 @@ rule_npx(struct walk *w, struct gate_cmd *c, const char *arg)
 	opts_init(&o, c, arg, "package call registry");
 	while ((k = opts_next(&o)) != OPT_END && k != OPT_WORD) {
 		if ((k == 'c' || (k == OPT_LONG && opts_long(&o, "call", 2))) && o.val)
-			walk_text(w, o.val_field.s, o.val_field.len, &c->in, &c->out);
+			walk_new_shell(w, o.val_field.s, o.val_field.len, &c->in, &c->out);
 		if (k == 'p' || (k == OPT_LONG && opts_long(&o, "package", 2)))
 			if (o.val && !word_in(o.val, strcspn(o.val + 1, "@") + 1,
 			    npx_known))
@@ -333,7 +333,7 @@ cargo_watch(struct walk *w, struct gate_cmd *c)
 			walk_ask(w, GATE_CLASS_CODE, "code that can't be read",
 				"it runs text that is only known at run time");
 		else
-			walk_text(w, f->s, f->len, &c->in, &c->out);
+			walk_new_shell(w, f->s, f->len, &c->in, &c->out);
 	}
 }
 

@@ -36,7 +36,7 @@ static void
 rule_list(struct walk *w, struct gate_cmd *c, const char *arg)
 {
 	(void)arg;
-	if (w->cwd)
+	if (w->s.cwd)
 		c->out.flags |= FIELD_NAME;
 	for (size_t i = 1; i < c->n; i++) {
 		struct path p = path_of(w, &c->v[i]);
@@ -137,7 +137,7 @@ printf_escape(const char *s, char *out)
 static void
 rule_printf(struct walk *w, struct gate_cmd *c, const char *arg)
 {
-	size_t i = 1, size = 8, len = 0;
+	size_t i = 1, size = 8, len = 0, taken;
 	const char *var = NULL;
 	(void)arg;
 	if (cmd_arg_is(c, 1, "-v") && c->n > 3) {
@@ -162,7 +162,8 @@ rule_printf(struct walk *w, struct gate_cmd *c, const char *arg)
 	if (size > 4 * GATE_PARSE_MAX)
 		return;
 	char *s = arena_alloc(w->arena, size);
-	do {
+	do {	/* as long as a round takes words */
+		taken = i;
 		for (const char *p = f; *p; p++) {
 			if (*p == '\\') {
 				p += printf_escape(p + 1, s + len++);
@@ -179,7 +180,7 @@ rule_printf(struct walk *w, struct gate_cmd *c, const char *arg)
 				}
 			}
 		}
-	} while (i < c->n && strchr(f, '%'));
+	} while (i < c->n && i > taken);
 	if (var) {
 		struct gate_field v = field_text(w, s, len, 0);
 		var_set(w, var, &v);
@@ -325,8 +326,8 @@ static void
 rule_pwd(struct walk *w, struct gate_cmd *c, const char *arg)
 {
 	(void)arg;
-	if (w->cwd)
-		out_text(w, c, w->cwd, strlen(w->cwd));
+	if (w->s.cwd)
+		out_text(w, c, w->s.cwd, strlen(w->s.cwd));
 	else
 		c->out.flags |= FIELD_ANY;
 }
@@ -390,7 +391,7 @@ rule_logs(struct walk *w, struct gate_cmd *c, const char *arg)
 
 const struct gate_kind kinds_plain[] = {
 	{ "true false : sync sleep jobs fg bg exit return break continue "
-	  "times umask ulimit help logout popd dirs type "
+	  "times umask ulimit help logout dirs type "
 	  "whereis shopt suspend caller disown yes uptime clear reset "
 	  "tput stty locale free vmstat iostat mpstat lscpu lsblk lsusb lspci "
 	  "lsmod lsns lslocks findmnt cal ncal factor numfmt users who w last "
@@ -403,7 +404,7 @@ const struct gate_kind kinds_plain[] = {
 	  "glxinfo vulkaninfo tig fzf gum manpath ncdu global sar pidstat dstat "
 	  "atq stern hostid logname runlevel infocmp lstopo cpuid upower vnstat ipcalc "
 	  "sipcalc onefetch qalc datediff toilet lolcat fortune banner ast-grep blkid "
-	  "pg_isready pg_config sqldiff mysqlshow pg_lsclusters envsubst "
+	  "uuidgen uuid pg_isready pg_config sqldiff mysqlshow pg_lsclusters envsubst "
 	  "pv tokei cloc scc sloccount clang-tidy cppcheck",
 	  rule_none, NULL },
 	{ "uname nproc seq expr bc getconf", rule_none, "name" },

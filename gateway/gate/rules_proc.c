@@ -182,7 +182,7 @@ rule_crontab(struct walk *w, struct gate_cmd *c, const char *arg)
 {
 	(void)arg;
 	if (c->in.text && word_in(c->name, strlen(c->name), "at batch"))
-		walk_text(w, c->in.text, c->in.len, &c->in, &c->out);
+		walk_new_shell(w, c->in.text, c->in.len, &c->in, &c->out);
 	if (!opts_has(c, "u:", "l", "list") )
 		walk_ask_severe(w, GATE_CLASS_CODE,
 			"persistence (service, cron, autostart)",

@@ -127,6 +127,7 @@ rule_trap(struct walk *w, struct gate_cmd *c, const char *arg)
 	struct gate_flow out = { .present = false };
 	size_t i = cmd_arg_is(c, 1, "--") ? 2 : 1;
 	(void)arg;
+	w->keeps_trap = true;
 	if (i >= c->n || c->v[i].s[0] == '-' || c->n - i < 2)
 		return;
 	if (c->v[i].flags & FIELD_ANY)
@@ -152,10 +153,41 @@ rule_alias(struct walk *w, struct gate_cmd *c, const char *arg)
 		struct walk_func *f = arena_alloc(w->arena, sizeof(*f));
 		f->name = arena_strn(w->arena, c->v[i].s, (size_t)(eq - c->v[i].s));
 		f->text = arena_str(w->arena, eq + 1);
-		f->next = w->funcs;
-		w->funcs = f;
+		walk_define(w, f);
 		/* `alias rm='ls'` hides nothing: both meanings are looked at */
 	}
+}
+
+/* Is that directory there for certain? */
+static bool
+surely_there(const struct walk *w, const char *dir)
+{
+	return (w->s.cwd && path_beneath(w->s.cwd, dir)) ||
+		path_beneath(w->ctx->workspace, dir);
+}
+
+/* Where the shell is if this cd, or one before it, fails. */
+static const char *
+directory_else(struct walk *w, const char *name, const char *to)
+{
+	const char *other = w->s.cwd_else;
+	if (other && name[0] != '/') {	/* cd .. may lead further up from there */
+		const char *up = path_from(w, other, name);
+		other = path_beneath(other, up) ? up : other;
+	} else if (surely_there(w, to) || w->s.errexit) {
+		other = NULL;
+	} else if (!other) {
+		other = w->s.cwd;
+	}
+	return other && strcmp(other, to) != 0 ? other : NULL;
+}
+
+static void
+go_to(struct walk *w, const char *to, const char *other)
+{
+	w->s.cwd_before = w->s.cwd;
+	w->s.cwd = to;
+	w->s.cwd_else = other;
 }
 
 static void
@@ -164,21 +196,48 @@ rule_cd(struct walk *w, struct gate_cmd *c, const char *arg)
 	struct opts o;
 	int k;
 	const struct gate_field *to = NULL;
+	bool push = strcmp(c->name, "pushd") == 0, turns = push;
 	(void)arg;
 	opts_init(&o, c, "+", "");
 	while ((k = opts_next(&o)) != OPT_END)
 		if (k == OPT_WORD && !to)
 			to = o.word;
-	if (!to) {
-		w->cwd = w->ctx->home;
-		return;
+	if (push) {
+		struct walk_dir *d = arena_alloc(w->arena, sizeof(*d));
+		turns = c->n != 2 || (to && to->s[0] == '+');
+		d->path = w->s.cwd;
+		d->next = w->s.dirs;
+		w->s.dirs = d;
 	}
-	struct path p = path_of(w, to);
-	w->cwd = p.zone == ZONE_UNKNOWN || field_is(to, "-") ? NULL : p.norm;
+	if (turns) {
+		go_to(w, NULL, NULL);
+	} else if (!to) {
+		go_to(w, w->ctx->home, NULL);
+	} else if (field_is(to, "-")) {
+		go_to(w, w->s.cwd_before, w->s.cwd_else);
+	} else {
+		struct path p = path_of(w, to);
+		bool known = p.zone != ZONE_UNKNOWN;
+		go_to(w, known ? p.norm : NULL, known ?
+			directory_else(w, to->s, p.norm) : NULL);
+	}
 }
 
-/* A subshell's directory can't be known after an unknown cd: relative paths are
- * then unknown places, which only writes and deletes mind. */
+static void
+rule_popd(struct walk *w, struct gate_cmd *c, const char *arg)
+{
+	(void)arg;
+	go_to(w, c->n == 1 && w->s.dirs ? w->s.dirs->path : NULL, w->s.cwd_else);
+	w->s.dirs = w->s.dirs ? w->s.dirs->next : NULL;
+}
+
+static void
+note_errexit(struct walk *w, const struct gate_cmd *c, size_t i)
+{
+	const char *s = c->v[i].s;
+	if (strchr(s, 'e') || (strchr(s, 'o') && cmd_arg_is(c, i + 1, "errexit")))
+		w->s.errexit = s[0] == '-';
+}
 
 static void
 rule_set(struct walk *w, struct gate_cmd *c, const char *arg)
@@ -189,12 +248,13 @@ rule_set(struct walk *w, struct gate_cmd *c, const char *arg)
 	for (size_t i = 1; i < c->n; i++) {
 		bool dashes = field_is(&c->v[i], "--");
 		if (!dashes && (c->v[i].s[0] == '-' || c->v[i].s[0] == '+')) {
+			note_errexit(w, c, i);
 			if (c->v[i].len > 1 && strchr(c->v[i].s, 'o'))
 				i++;
 			continue;
 		}
-		w->args = c->v + i + (dashes ? 1 : 0);
-		w->nargs = c->n - i - (dashes ? 1 : 0);
+		w->s.args = c->v + i + (dashes ? 1 : 0);
+		w->s.nargs = c->n - i - (dashes ? 1 : 0);
 		return;
 	}
 }
@@ -205,7 +265,7 @@ rule_shift(struct walk *w, struct gate_cmd *c, const char *arg)
 {
 	(void)c;
 	(void)arg;
-	w->args = NULL;
+	w->s.args = NULL;
 }
 
 /* read, mapfile: the names become unknown; mapfile -C runs a command. */
@@ -215,6 +275,7 @@ rule_read_names(struct walk *w, struct gate_cmd *c, const char *arg)
 	struct opts o;
 	int k;
 	opts_init(&o, c, arg, "");
+	var_set(w, strcmp(c->name, "read") == 0 ? "REPLY" : "MAPFILE", NULL);
 	while ((k = opts_next(&o)) != OPT_END) {
 		if (k == OPT_WORD && strpbrk(o.word->s, "[") == NULL)
 			var_set(w, o.word->s, NULL);
@@ -246,10 +307,26 @@ rule_arith(struct walk *w, struct gate_cmd *c, const char *arg)
 		walk_ask(w, GATE_CLASS_CODE, "code that can't be read",
 			"arithmetic over a value that holds a command");
 	for (size_t i = 1; i < c->n; i++) {
+		if (field_is(&c->v[i - 1], "-p") && strcmp(c->name, "wait") == 0)
+			var_set(w, c->v[i].s, NULL);
 		runs |= arg && field_is(&c->v[i], arg);
 		if (runs)
 			rule_subscript(w, &c->v[i]);
 	}
+}
+
+/* A variable, or a function; what the name then is depends on both. */
+static void
+unset_name(struct walk *w, const char *name)
+{
+	var_set(w, name, NULL);
+	for (struct walk_func *f = w->s.funcs; f; f = f->next)
+		if (strcmp(f->name, name) == 0 || strchr(name, MARK_ANY)) {
+			f->unsure = true;
+			if (w->keeps_trap)
+				walk_ask(w, GATE_CLASS_CODE, "code that can't be read",
+					"%s is unset, and a trap may run it", name);
+		}
 }
 
 /* export, declare: assignments were made by the walker. */
@@ -275,7 +352,7 @@ rule_declare(struct walk *w, struct gate_cmd *c, const char *arg)
 				c->name, s);
 		if (!eq) {
 			if (s[0] != '-' && strcmp(c->name, "unset") == 0)
-				var_set(w, s, NULL);
+				unset_name(w, s);
 			continue;
 		}
 		struct gate_field v = field_text(w, eq + 1, strlen(eq + 1),
@@ -332,6 +409,7 @@ const struct gate_kind kinds_shell[] = {
 	{ "alias", rule_alias, NULL },
 	{ "unalias", rule_set, NULL },
 	{ "cd chdir pushd", rule_cd, NULL },
+	{ "popd", rule_popd, NULL },
 	{ "set", rule_set, NULL },
 	{ "shift", rule_shift, NULL },
 	{ "read", rule_read_names, "a:d:i:n:N:p:t:u:" },

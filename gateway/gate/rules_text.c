@@ -212,7 +212,7 @@ awk_system(struct walk *w, const char *s)
 	const char *end = awk_string(s + 1);
 	w->never_only = true;
 	if (end - s >= 2)
-		walk_text(w, arena_strn(w->arena, s + 1, (size_t)(end - s) - 2),
+		walk_new_shell(w, arena_strn(w->arena, s + 1, (size_t)(end - s) - 2),
 			(size_t)(end - s) - 2, &in, &out);
 	w->never_only = quiet;
 }
@@ -364,7 +364,8 @@ rule_editor(struct walk *w, struct gate_cmd *c, const char *arg)
 	struct opts o;
 	int k;
 	bool emacs = strcmp(c->name, "emacs") == 0;
-	if (c->in.present && !c->in.heredoc)
+	if (c->in.present && (!c->in.heredoc || strcmp(c->name, "ex") == 0 ||
+	    opts_has(c, arg, "es", "")))
 		ask_runs(w, c->name, "commands from its input");
 	opts_init(&o, c, arg, "cmd eval load execute");
 	while ((k = opts_next(&o)) != OPT_END) {

@@ -132,7 +132,7 @@ rule_nix(struct walk *w, struct gate_cmd *c, const char *arg)
 			walk_ask(w, GATE_CLASS_CODE, "code that can't be read",
 				"it runs text that is only known at run time");
 		else
-			walk_text(w, c->v[i + 1].s, c->v[i + 1].len, &c->in, &c->out);
+			walk_new_shell(w, c->v[i + 1].s, c->v[i + 1].len, &c->in, &c->out);
 	}
 	bool reads = c->n > 1 && word_in(c->v[1].s, c->v[1].len, arg);
 	for (size_t i = 1; i < c->n; i++)

@@ -82,7 +82,7 @@ rule_sudo(struct walk *w, struct gate_cmd *c, const char *arg)
 	    !strchr(c->v[at].s, '/'))
 		at++;
 	if (shell && at < c->n)
-		walk_text(w, c->v[at].s, c->v[at].len, &c->in, &c->out);
+		walk_new_shell(w, c->v[at].s, c->v[at].len, &c->in, &c->out);
 	walk_fields(w, c, at);
 }
 
@@ -93,7 +93,7 @@ rule_envcmd(struct walk *w, struct gate_cmd *c, const char *arg)
 	struct opts o;
 	int k;
 	opts_init(&o, c, arg, "unset chdir split-string argv0");
-	const char *cwd = w->cwd;
+	const char *cwd = w->s.cwd;
 	while ((k = opts_next(&o)) != OPT_END) {
 		bool split = k == 'S' || (k == OPT_LONG &&
 			opts_long(&o, "split-string", 2));
@@ -102,10 +102,10 @@ rule_envcmd(struct walk *w, struct gate_cmd *c, const char *arg)
 				walk_ask(w, GATE_CLASS_CODE, "code that can't be read",
 					"env -S runs text that can't be read");
 			else
-				walk_text(w, o.val_field.s, o.val_field.len, &c->in,
+				walk_new_shell(w, o.val_field.s, o.val_field.len, &c->in,
 					&c->out);
 		} else if (k == 'C' || (k == OPT_LONG && opts_long(&o, "chdir", 2))) {
-			w->cwd = path_known(w, &o.val_field);
+			w->s.cwd = path_known(w, &o.val_field);
 		} else if (k == OPT_WORD) {
 			const char *eq = strchr(o.word->s, '=');
 			if (!eq || eq == o.word->s)
@@ -120,7 +120,7 @@ rule_envcmd(struct walk *w, struct gate_cmd *c, const char *arg)
 		walk_fields(w, c, o.word_at);
 	else
 		c->out.flags |= FIELD_SECRET;	/* what env prints */
-	w->cwd = cwd;
+	w->s.cwd = cwd;
 }
 
 static void
@@ -157,7 +157,7 @@ run_string(struct walk *w, struct gate_cmd *c, const struct gate_field *f)
 		walk_ask(w, GATE_CLASS_CODE, "code that can't be read",
 			"%s runs text that is only known at run time", c->name);
 	else
-		walk_text(w, f->s, f->len, &c->in, &c->out);
+		walk_new_shell(w, f->s, f->len, &c->in, &c->out);
 }
 
 void

@@ -136,15 +136,6 @@ note_command(struct walk *w, struct gate_cmd *c)
 	return list_matches(ctx->allow, ctx->nallow, text, NULL, true);
 }
 
-static struct walk_func *
-find_function(struct walk *w, const char *name)
-{
-	for (struct walk_func *f = w->funcs; f; f = f->next)
-		if (strcmp(f->name, name) == 0)
-			return f;
-	return NULL;
-}
-
 /* A word of the snapshot: its body is what runs (rules 4.2). True if it was a
  * function: then nothing else does. */
 static bool
@@ -156,12 +147,12 @@ run_snapshot_word(struct walk *w, struct gate_cmd *c, bool *aliased)
 			continue;
 		*aliased |= word->is_alias;
 		if (w->calls >= 8)
-			return !word->is_alias;
+			return !word->is_alias && !c->wrapped;
 		w->calls++;
-		const struct gate_field *args = w->args;
-		size_t nargs = w->nargs;
-		w->args = c->v + 1;
-		w->nargs = c->n - 1;
+		const struct gate_field *args = w->s.args;
+		size_t nargs = w->s.nargs;
+		w->s.args = c->v + 1;
+		w->s.nargs = c->n - 1;
 		struct buf b;
 		buf_init(&b, GATE_PARSE_MAX);
 		buf_add_str(&b, word->body);
@@ -170,36 +161,54 @@ run_snapshot_word(struct walk *w, struct gate_cmd *c, bool *aliased)
 		char *text = arena_strn(w->arena, b.data, b.len);
 		walk_text(w, text, b.len, &c->in, &c->out);
 		buf_done(&b);
-		w->args = args;
-		w->nargs = nargs;
+		w->s.args = args;
+		w->s.nargs = nargs;
 		w->calls--;
-		return !word->is_alias;
+		return !word->is_alias && !c->wrapped;
 	}
 	return false;
 }
 
 /* An alias made in this text: its words stand in for the name. */
-static bool
+static void
 run_alias(struct walk *w, struct gate_cmd *c, const struct walk_func *f)
 {
+	size_t n = strlen(f->text);
+	struct walk_scope outer = w->s;
 	if (w->calls >= 8)
-		return true;
-	const struct gate_field *args = w->args;
-	size_t nargs = w->nargs, n = strlen(f->text);
+		return;
 	char *text = arena_join(w->arena, f->text, " \"$@\"", "");
-	w->args = c->v + 1;
-	w->nargs = c->n - 1;
+	w->s.args = c->v + 1;
+	w->s.nargs = c->n - 1;
 	w->calls++;
-	struct walk_func *funcs = w->funcs;	/* an alias isn't expanded in itself */
-	while (w->funcs && w->funcs != f)
-		w->funcs = w->funcs->next;
-	w->funcs = w->funcs ? w->funcs->next : NULL;
+	w->s.funcs = f->next;	/* an alias isn't expanded in itself */
+	struct walk_func *below = w->s.funcs;
 	walk_text(w, text, n + 5, &c->in, &c->out);
-	w->funcs = funcs;
+	if (w->s.funcs == below)
+		w->s.funcs = outer.funcs;
 	w->calls--;
-	w->args = args;
-	w->nargs = nargs;
-	return true;
+	w->s.args = outer.args;
+	w->s.nargs = outer.nargs;
+}
+
+/* Functions and aliases of that name, the newest first. True: nothing else can
+ * be what runs. A non-interactive shell may not expand aliases: both meanings
+ * count. */
+static bool
+run_defined(struct walk *w, struct gate_cmd *c, bool *aliased)
+{
+	for (struct walk_func *f = w->s.funcs; f; f = f->next) {
+		if (strcmp(f->name, c->v[0].s) != 0)
+			continue;
+		*aliased |= f->text != NULL;
+		if (f->text)
+			run_alias(w, c, f);
+		else
+			walk_call(w, f, c);
+		if (!f->text && !f->unsure)
+			return true;
+	}
+	return false;
 }
 
 static bool
@@ -281,14 +290,10 @@ dispatch(struct walk *w, struct gate_cmd *c)
 	if (strange_name(head->s))
 		walk_ask(w, GATE_CLASS_DISPLAY, "look-alike command name",
 			"the command's name holds letters that look like others");
-	struct walk_func *f = find_function(w, head->s);
 	const struct gate_kind *kind = kind_find(c->name);
-	if (f && f->body) {
-		walk_call(w, f, c);
+	bool aliased = false;	/* what another program runs is neither */
+	if (!c->wrapped && run_defined(w, c, &aliased))
 		return;
-	}
-	/* A non-interactive shell may not expand aliases: both meanings count. */
-	bool aliased = f && run_alias(w, c, f);
 	if (run_snapshot_word(w, c, &aliased) || (aliased && !kind && !path))
 		return;
 	check_ours(w, c);

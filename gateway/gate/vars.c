@@ -16,7 +16,7 @@ var_set(struct walk *w, const char *name, const struct gate_field *value)
 		return;
 	}
 	v->name = name;
-	v->next = w->vars;
+	v->next = w->s.vars;
 	if (value) {
 		v->known = !(value->flags & FIELD_ANY);
 		v->value = value->s;
@@ -26,7 +26,7 @@ var_set(struct walk *w, const char *name, const struct gate_field *value)
 		    strstr(value->s, "$("))
 			w->code_in_values = true;
 	}
-	w->vars = v;
+	w->s.vars = v;
 	if (strcmp(name, "IFS") == 0)
 		w->ifs_changed = true;
 }
@@ -34,9 +34,18 @@ var_set(struct walk *w, const char *name, const struct gate_field *value)
 const struct walk_var *
 var_get(const struct walk *w, const char *name, size_t len)
 {
-	for (const struct walk_var *v = w->vars; v; v = v->next)
-		if (strncmp(v->name, name, len) == 0 && v->name[len] == '\0')
+	bool hidden = false;
+	for (const struct walk_var *v = w->s.vars; v; v = v->next) {
+		hidden |= v == w->s.hidden;
+		if (strncmp(v->name, name, len) != 0 || v->name[len] != '\0')
+			continue;
+		if (!hidden || !v->known)
 			return v;
+		struct walk_var *unknown = arena_alloc(w->arena, sizeof(*unknown));
+		*unknown = *v;
+		unknown->known = false;
+		return unknown;
+	}
 	return NULL;
 }
 
@@ -44,7 +53,7 @@ var_get(const struct walk *w, const char *name, size_t len)
 void
 var_forget_since(struct walk *w, const struct walk_var *old)
 {
-	const struct walk_var *end = w->vars;
+	const struct walk_var *end = w->s.vars;
 	for (const struct walk_var *v = end; v && v != old; v = v->next) {
 		const struct walk_var *now = var_get(w, v->name, strlen(v->name));
 		if (now && now->known)

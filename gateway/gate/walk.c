@@ -9,7 +9,6 @@
 #include "gateway/gate/rules.h"
 #include "gateway/gate/simple.h"
 
-#define CALL_DEPTH_MAX 8
 #define TEXT_DEPTH_MAX 24
 #define LOOP_WORDS_MAX 8
 
@@ -127,6 +126,25 @@ walk_text(struct walk *w, const char *text, size_t len,
 	w->depth--;
 }
 
+void
+walk_enter_shell(struct walk *w)
+{
+	w->s.hidden = w->s.vars;
+	w->s.funcs = NULL;
+	w->s.dirs = NULL;
+	w->s.args = NULL;
+}
+
+void
+walk_new_shell(struct walk *w, const char *text, size_t len,
+	const struct gate_flow *in, struct gate_flow *ret_out)
+{
+	struct walk_scope outer = w->s;
+	walk_enter_shell(w);
+	walk_text(w, text, len, in, ret_out);
+	w->s = outer;
+}
+
 /* One more part wrote to the same output. */
 static void
 flow_add(struct gate_flow *out, const struct gate_flow *part)
@@ -149,57 +167,84 @@ walk_pipe(struct walk *w, const struct sh_node *n, const struct gate_flow *in,
 {
 	struct gate_flow now = *in;
 	bool many = n->kids && n->kids->next;
-	struct walk_var *vars = w->vars;
-	const char *cwd = w->cwd;
-	const struct gate_field *args = w->args;
-	size_t nargs = w->nargs;
+	struct walk_scope outer = w->s;
 	w->compound |= many;
 	for (const struct sh_node *k = n->kids; k && !w->stop; k = k->next) {
 		struct gate_flow next = { .present = false };
 		walk_node(w, k, &now, &next);
 		now = next;
 		now.present = now.present || k->next;
-		if (many) {	/* each part is a subshell */
-			w->vars = vars;
-			w->cwd = cwd;
-			w->args = args;
-			w->nargs = nargs;
-		}
+		if (many)	/* each part is a subshell */
+			w->s = outer;
 	}
 	flow_add(out, &now);
+}
+
+/* Does it leave the shell or the function, so that what follows isn't reached? */
+static bool
+leaves(const struct sh_node *n)
+{
+	if (n->type == SH_GROUP || n->type == SH_SEQ || n->type == SH_PIPE ||
+	    n->type == SH_ANDOR) {
+		const struct sh_node *last = n->kids;
+		while (last && last->next)
+			last = last->next;
+		return last && !n->background && leaves(last);
+	}
+	const struct sh_part *p = n->words ? n->words->parts : NULL;
+	return n->type == SH_SIMPLE && p && p->type == SH_LIT && !p->next &&
+		word_in(p->text, p->len, "exit return");
+}
+
+/* Which directories are possible after this part of a list. `tried` is where
+ * the parts before it wanted to be, if one of them failed. */
+static void
+settle_directory(struct walk *w, const struct walk_scope *before,
+	const struct sh_node *k, const char *tried)
+{
+	const char *other = before->cwd_else ? before->cwd_else : before->cwd;
+	if (tried && leaves(k)) {	/* cd there || exit */
+		w->s.cwd = tried;
+		w->s.cwd_else = before->cwd_else;
+	} else if (tried) {
+		w->s.cwd = w->s.cwd == before->cwd ? tried : NULL;
+		w->s.cwd_else = other;
+	} else if (w->s.cwd != before->cwd && k->next && k->next->join == '&') {
+		w->s.cwd_else = before->cwd_else;
+	} else if (w->s.cwd != before->cwd && k->join) {
+		w->s.cwd_else = other;
+	}
 }
 
 static void
 walk_andor(struct walk *w, const struct sh_node *n, const struct gate_flow *in,
 	struct gate_flow *out)
 {
-	struct walk_var *first = NULL;
-	const char *cwd = w->cwd;
-	struct walk_var *before = w->vars;
-	const struct gate_field *args = w->args, *first_args = args;
-	size_t nargs = w->nargs;
+	struct walk_scope outer = w->s, first = outer;
 	for (const struct sh_node *k = n->kids; k && !w->stop; k = k->next) {
-		struct walk_var *start = w->vars;
-		walk_node(w, k, in, out);
-		if (k == n->kids) {
-			first = w->vars;
-			first_args = w->args;
+		struct walk_var *start = w->s.vars;
+		const char *tried = NULL;
+		if (k->join == '|') {	/* what came before it failed somewhere */
+			var_forget_since(w, first.vars);
+			tried = w->s.cwd != outer.cwd ? w->s.cwd : NULL;
+			w->s.cwd = outer.cwd;
 		}
-		if (w->args != first_args)	/* it may not have run */
-			w->args = NULL;
+		walk_node(w, k, in, out);
+		settle_directory(w, &outer, k, tried);
+		if (k == n->kids)
+			first = w->s;
+		if (w->s.args != first.args)	/* it may not have run */
+			w->s.args = NULL;
 		if (k->join == '|')
 			var_forget_since(w, start);
+		walk_doubt_functions(w, first.funcs);
 	}
 	if (n->kids && n->kids->next) {
 		w->compound = true;
-		var_forget_since(w, first);
+		var_forget_since(w, first.vars);
 	}
-	if (n->background) {
-		w->cwd = cwd;
-		w->vars = before;
-		w->args = args;
-		w->nargs = nargs;
-	}
+	if (n->background)
+		w->s = outer;
 }
 
 /* Names that a loop's body assigns are unknown from its second round on. */
@@ -220,7 +265,7 @@ forget_assigned(struct walk *w, const struct sh_node *n)
 					v->parts->len), NULL);
 		if (n->type == SH_SIMPLE && head && head->type == SH_LIT &&
 		    word_in(head->text, head->len, "set shift"))
-			w->args = NULL;
+			w->s.args = NULL;
 		if (n->type == SH_FOR)
 			var_set(w, n->name, NULL);
 		forget_assigned(w, n->kids);
@@ -238,26 +283,32 @@ expand_all(struct walk *w, const struct sh_word *words)
 }
 
 static void
+doubt_directory(struct walk *w, const struct walk_scope *before)
+{
+	const char *now = w->s.cwd;
+	if (now != before->cwd && (!now || !before->cwd || strcmp(now, before->cwd)))
+		w->s.cwd = NULL;
+}
+
+static void
 walk_branches(struct walk *w, const struct sh_node *n, const struct gate_flow *in,
 	struct gate_flow *out)
 {
-	struct walk_var *vars = w->vars;
-	const char *cwd = w->cwd;
+	struct walk_scope before = w->s;
 	if (n->type == SH_LOOP)
 		forget_assigned(w, n->kids);
-	const struct gate_field *args = w->args;
 	expand_all(w, n->words);
 	for (const struct sh_node *k = n->kids; k && !w->stop; k = k->next) {
 		expand_all(w, k->type == SH_CLAUSE ? k->words : NULL);
 		walk_node(w, k->type == SH_CLAUSE ? k->kids : k, in, out);
 		if (n->type == SH_CASE)
-			w->cwd = cwd;
-		if (w->args != args)
-			w->args = NULL;
+			w->s.cwd = before.cwd;
+		if (w->s.args != before.args)
+			w->s.args = NULL;
+		walk_doubt_functions(w, before.funcs);
 	}
-	var_forget_since(w, vars);
-	if (w->cwd != cwd && (!w->cwd || !cwd || strcmp(w->cwd, cwd) != 0))
-		w->cwd = NULL;
+	var_forget_since(w, before.vars);
+	doubt_directory(w, &before);
 }
 
 static void
@@ -265,8 +316,7 @@ walk_for(struct walk *w, const struct sh_node *n, const struct gate_flow *in,
 	struct gate_flow *out)
 {
 	struct field_list list = { .n = 0 };
-	struct walk_var *vars = w->vars;
-	const char *cwd = w->cwd;
+	struct walk_scope before = w->s;
 	for (const struct sh_word *v = n->words; v && !w->stop; v = v->next)
 		expand_word(w, v, true, &list);
 	forget_assigned(w, n->kids);
@@ -286,45 +336,9 @@ walk_for(struct walk *w, const struct sh_node *n, const struct gate_flow *in,
 		var_set(w, n->name, &f);
 		walk_node(w, n->kids, in, out);
 	}
-	var_forget_since(w, vars);
-	if (w->cwd != cwd && (!w->cwd || !cwd || strcmp(w->cwd, cwd) != 0))
-		w->cwd = NULL;
-}
-
-static size_t
-count_calls(const struct sh_node *n, const char *name, bool *ret_background,
-	unsigned depth)
-{
-	size_t calls = 0;
-	for (; n && depth < SHELL_DEPTH_MAX * 4; n = n->next) {
-		const struct sh_part *p = n->words ? n->words->parts : NULL;
-		if (n->type == SH_SIMPLE && p && p->type == SH_LIT && !p->next &&
-		    p->len == strlen(name) && memcmp(p->text, name, p->len) == 0)
-			calls++;
-		size_t below = count_calls(n->kids, name, ret_background, depth + 1);
-		if (below > 0 && n->background)
-			*ret_background = true;
-		calls += below;
-	}
-	return calls;
-}
-
-static void
-define_function(struct walk *w, const struct sh_node *n)
-{
-	bool background = false;
-	if (!n->name)
-		return;
-	size_t calls = count_calls(n->kids, n->name, &background, 0);
-	if (calls >= 2 || (calls == 1 && background))
-		walk_never(w, "fork bomb", "%s starts itself again and again",
-			n->name);
-	struct walk_func *f = arena_alloc(w->arena, sizeof(*f));
-	f->name = n->name;
-	f->body = n->kids;
-	f->next = w->funcs;
-	w->funcs = f;
-	w->compound = true;
+	var_forget_since(w, before.vars);
+	walk_doubt_functions(w, before.funcs);
+	doubt_directory(w, &before);
 }
 
 /* The input that the redirections of a compound give to what is in it. */
@@ -340,15 +354,9 @@ static void
 walk_subshell(struct walk *w, const struct sh_node *n, const struct gate_flow *in,
 	struct gate_flow *out)
 {
-	struct walk_var *vars = w->vars;
-	const char *cwd = w->cwd;
-	const struct gate_field *args = w->args;
-	size_t nargs = w->nargs;
+	struct walk_scope outer = w->s;
 	walk_node(w, n->kids, in, out);
-	w->vars = vars;
-	w->cwd = cwd;
-	w->args = args;
-	w->nargs = nargs;
+	w->s = outer;
 }
 
 void
@@ -396,7 +404,7 @@ walk_node(struct walk *w, const struct sh_node *n, const struct gate_flow *in,
 		walk_for(w, n, &now, out);
 		break;
 	case SH_FUNC:
-		define_function(w, n);
+		walk_function(w, n);
 		break;
 	case SH_TEST:
 	case SH_ARITH_CMD:
@@ -405,38 +413,5 @@ walk_node(struct walk *w, const struct sh_node *n, const struct gate_flow *in,
 			walk_ask(w, GATE_CLASS_CODE, "code that can't be read",
 				"arithmetic over a value that holds a command");
 		break;
-	}
-}
-
-void
-walk_call(struct walk *w, struct walk_func *f, struct gate_cmd *c)
-{
-	const struct gate_field *args = w->args;
-	size_t nargs = w->nargs;
-	f->called = true;
-	if (w->calls >= CALL_DEPTH_MAX)
-		return;		/* its body was walked on the way here */
-	w->calls++;
-	w->args = c->v + 1;
-	w->nargs = c->n - 1;
-	for (size_t i = 1; i < c->n; i++)
-		if (strcmp(c->v[i].s, "\x01") == 0 && !(c->v[i].flags & FIELD_QUOTED))
-			w->args = NULL;	/* may be any number of words */
-	walk_node(w, f->body, &c->in, &c->out);
-	w->args = args;
-	w->nargs = nargs;
-	w->calls--;
-}
-
-/* Functions that nothing here calls could still be called by what runs. */
-void
-walk_uncalled(struct walk *w)
-{
-	for (struct walk_func *f = w->funcs; f && !w->stop; f = f->next) {
-		struct gate_flow in = { .present = false }, out = in;
-		if (f->called || !f->body)
-			continue;
-		w->args = NULL;
-		walk_node(w, f->body, &in, &out);
 	}
 }

@@ -73,10 +73,31 @@ struct walk_var {
 
 struct walk_func {
 	struct walk_func *next;
+	struct walk_func *elder;	/* defined before it, wherever */
 	const char *name;
-	const struct sh_node *body;	/* NULL: an alias */
-	const char *text;
+	const struct sh_node *body;	/* NULL: an alias, or unset */
+	const char *text;	/* the alias */
 	bool called;
+	bool unsure;		/* what it hides may be what runs */
+};
+
+struct walk_dir {		/* pushd's */
+	struct walk_dir *next;
+	const char *path;
+};
+
+/* What a subshell can't change for the shell around it. */
+struct walk_scope {
+	struct walk_var *vars;
+	struct walk_var *hidden;	/* from here on: not seen by a new shell */
+	struct walk_func *funcs;
+	struct walk_dir *dirs;
+	const char *cwd;	/* NULL: not known */
+	const char *cwd_else;	/* where it is if a cd failed; NULL: none could */
+	const char *cwd_before;	/* for cd -; NULL: not known */
+	const struct gate_field *args;	/* $1..; NULL: not known */
+	size_t nargs;
+	bool errexit;		/* set -e: what fails ends it */
 };
 
 struct walk_path {		/* something this command wrote, linked, fetched */
@@ -90,12 +111,9 @@ struct walk {
 	const struct gate_ctx *ctx;
 	struct gate_verdict *out;
 	struct arena *arena;
-	struct walk_var *vars;
-	struct walk_func *funcs;
+	struct walk_scope s;
+	struct walk_func *all_funcs;	/* of every scope */
 	struct walk_path *written;
-	const struct gate_field *args;	/* $1..; NULL: not known */
-	size_t nargs;
-	const char *cwd;	/* NULL: not known */
 	unsigned depth;		/* of texts in texts and of calls */
 	unsigned calls;
 	size_t nvars, nwritten;
@@ -109,6 +127,7 @@ struct walk {
 	bool compound;
 	bool in_container;	/* paths are not the host's */
 	bool never_only;	/* looking into code that asks anyway */
+	bool keeps_trap;	/* text that runs later, with what is defined then */
 	bool excused;		/* the operator's allow list named this command */
 };
 
@@ -124,6 +143,12 @@ void walk_too_complex(struct walk *w, const char *why);
 /* Shell text inside the command: -c payloads, eval, here-documents. */
 void walk_text(struct walk *w, const char *text, size_t len,
 	const struct gate_flow *in, struct gate_flow *ret_out);
+/* The same in a new shell: no functions, variables that may not be exported. */
+void walk_new_shell(struct walk *w, const char *text, size_t len,
+	const struct gate_flow *in, struct gate_flow *ret_out);
+/* Until the caller puts the scope back. */
+void walk_enter_shell(struct walk *w);
+void walk_define(struct walk *w, struct walk_func *f);
 /* fields[from..] run as a command of their own, with c's input. */
 void walk_fields(struct walk *w, struct gate_cmd *c, size_t from);
 void walk_command(struct walk *w, struct gate_cmd *c);
