@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "sandbox/owner.h"
 #include "sandbox/sandbox_priv.h"
 #include "store/store.h"
 
@@ -79,6 +80,7 @@ ledger_opened(const struct cell *cell)
 {
 	struct sandboxes *sb = cell->sb;
 	CLEANUP_JSON struct json *row = json_object();
+	char owner[OWNER_TEXT_MAX];
 
 	if (!sb->store)
 		return;
@@ -87,6 +89,8 @@ ledger_opened(const struct cell *cell)
 	json_set_str(row, "backend", cell->slot->backend->name);
 	json_set_str(row, "instance", sb->instance_id);
 	json_set_int(row, "pid", getpid());
+	owner_self(owner);
+	json_set_str(row, "process", owner);	/* with its start time */
 	json_set_int(row, "opened_at", loop_wall(sb->loop));
 	map_set(&sb->ledger_ids, cell->id, sb);
 	store_ledger_put(sb->store, LEDGER_KIND, cell->id, row, NULL, NULL);

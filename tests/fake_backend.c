@@ -395,7 +395,17 @@ fake_print(const char *text)
 	procs->events->output(procs->arg, 1, text, strlen(text));
 }
 
-static const struct backend backend_fake = {
+static struct op *
+fake_reap(struct backend_inst *inst, backend_probe_cb *cb, void *arg)
+{
+	struct call *c = call_new(inst, fake.plan.probe_ms, arg);
+
+	fake.reaped++;
+	c->probed = cb;
+	return &c->op;
+}
+
+static struct backend backend_fake = {
 	.name = "fake",
 	.start = fake_start, .stop = fake_stop, .probe = fake_probe,
 	.props = fake_props, .open = fake_open, .close = fake_close,
@@ -417,6 +427,7 @@ disk_space(const char *path, struct disk_space *ret)
 const struct backend *
 backend_find(const char *name)
 {
+	backend_fake.reap = fake.reaps ? fake_reap : NULL;
 	return strcmp(name, "fake") == 0 ? &backend_fake : NULL;
 }
 

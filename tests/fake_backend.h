@@ -42,6 +42,8 @@ struct fake {
 	unsigned pauses, emptied, measured;
 	struct box_usage usage;	/* what is measured */
 	bool too_deep;		/* not whole */
+	bool reaps;		/* boxes outlive the process; from the next start on */
+	unsigned reaped;
 	char input[4096];	/* what the last feed got; "\x04" at its end */
 	size_t input_max;	/* more is refused; 0: no bound */
 	struct disk_space disk;	/* total 0: not known */
