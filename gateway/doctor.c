@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/op.h"
+#include "gateway/agent/tool.h"
 #include "gateway/cli.h"
 #include "gateway/config_model.h"
 #include "gateway/config_opts.h"
@@ -167,13 +168,11 @@ on_trial(void *arg, const struct sandbox_result *res)
 
 /* The operator asked for this command by asking for the doctor. */
 static void
-run_trial(struct doctor *d, struct sandboxes *sb, enum sandbox_owner owner,
-	const struct doctor_trial *trial)
+run_command(struct doctor *d, struct sandboxes *sb, enum sandbox_owner owner,
+	const char *command)
 {
 	const struct sandbox_key key = { HOME_PROFILE, "doctor", owner };
 	CLEANUP_FREE char *key_text = sandbox_key_text(&key);
-	CLEANUP_FREE char *command = doctor_trial_command(trial,
-		d->ctx->home.dir, (int)getpid(), d->port);
 	const struct sandbox_cmd cmd = { .command = command,
 		.command_len = strlen(command), .timeout_ms = TRIAL_MS };
 	const struct permit_terms terms = { .command = command,
@@ -200,13 +199,38 @@ try_claims(struct doctor *d, struct sandboxes *sb, enum sandbox_owner owner,
 			find(d, FINDING_WARN, what, "it is not claimed that %s", t->claim);
 			continue;
 		}
-		run_trial(d, sb, owner, t);
+		CLEANUP_FREE char *command = doctor_trial_command(t,
+			d->ctx->home.dir, (int)getpid(), d->port);
+
+		run_command(d, sb, owner, command);
 		if (d->exit_code == 0)
 			find(d, FINDING_OK, what, "%s (tried)", t->claim);
 		else
 			find(d, FINDING_FAIL, what, "NOT TRUE that %s: %.300s; %s",
 				t->claim, d->output.data, t->cure);
 	}
+}
+
+/* What the model is offered there, and why not more. */
+static void
+look_at_tools(struct doctor *d, struct sandboxes *sb, enum sandbox_owner owner,
+	const char *what)
+{
+	unsigned can = SANDBOX_COMMANDS | SANDBOX_SCRIPTS;
+
+	run_command(d, sb, owner, "for p in python3 node; do command -v $p "
+		">/dev/null 2>&1 && { echo $p; exit 0; }; done; exit 1");
+	if (d->exit_code != 0)
+		can = SANDBOX_COMMANDS;
+	CLEANUP_FREE char *offered = tool_names(can, false);
+	CLEANUP_FREE char *missing = tool_names(can, true);
+
+	find(d, FINDING_OK, what, "tools: %s", offered);
+	if (*missing)
+		find(d, FINDING_WARN, what, "not offered: %s; there is neither "
+			"python3 nor node in the sandbox: put one of them into %s",
+			missing, *sandbox_props(sb, owner).image ? "its image" :
+			"the system that it runs on");
 }
 
 static void
@@ -216,7 +240,11 @@ say_sandbox(struct doctor *d, struct sandboxes *sb, enum sandbox_owner owner,
 	struct sandbox_props p = sandbox_props(sb, owner);
 
 	if (!p.available) {
+		CLEANUP_FREE char *missing = tool_names(0, true);
+
 		find(d, FINDING_FAIL, what, "%s: %s", p.backend, p.why);
+		find(d, FINDING_WARN, what, "not offered to the model until that "
+			"is mended: %s", missing);
 		return;
 	}
 	find(d, FINDING_OK, what, "%s%s%s works (image: %s, network: %s)",
@@ -224,6 +252,7 @@ say_sandbox(struct doctor *d, struct sandboxes *sb, enum sandbox_owner owner,
 		*p.image ? p.image : "default", p.network);
 	if (p.caution && *p.caution)
 		find(d, FINDING_WARN, what, "not level full: %s", p.caution);
+	look_at_tools(d, sb, owner, what);
 	if (p.limits && *p.limits)
 		find(d, FINDING_OK, what, "limits: %s", p.limits);
 	/* A writable directory may be meant; the host itself is too much. */

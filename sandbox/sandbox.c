@@ -304,6 +304,12 @@ sandbox_can_rpc(struct sandboxes *sb, enum sandbox_owner owner)
 	return sandboxes_slot(sb, owner)->backend->flags & BACKEND_RPC;
 }
 
+unsigned
+sandbox_abilities(struct sandboxes *sb, enum sandbox_owner owner)
+{
+	return slot_abilities(sandboxes_slot(sb, owner));
+}
+
 struct sandbox_props
 sandbox_props_of(struct sandboxes *sb, const struct sandbox_key *key)
 {

@@ -111,7 +111,16 @@ struct op *sandboxes_probe(struct sandboxes *sb, sandboxes_done_cb *done, void *
 struct sandbox_props sandbox_props(struct sandboxes *sb, enum sandbox_owner owner);
 /* Commands can inherit a socket there. */
 bool sandbox_can_rpc(struct sandboxes *sb, enum sandbox_owner owner);
-/* The same for one sandbox, with its own workspace; borrowed as sandbox_cwd(). */
+/*
+ * What its commands can do as far as it is known; what isn't known yet counts
+ * as possible.  A server that was down is looked for again by this.
+ */
+enum sandbox_ability {
+	SANDBOX_COMMANDS = 1,	/* the backend works */
+	SANDBOX_SCRIPTS = 2,	/* python3 or node is there */
+};
+unsigned sandbox_abilities(struct sandboxes *sb, enum sandbox_owner owner);
+/* sandbox_props() of one sandbox, with its own workspace; borrowed as sandbox_cwd(). */
 struct sandbox_props sandbox_props_of(struct sandboxes *sb,
 	const struct sandbox_key *key);
 /* Where the next command would start; borrowed until it has run. */

@@ -52,6 +52,7 @@ struct slot {
 	bool warm;		/* a survey is wanted, or was made */
 	struct survey *survey;	/* under way (survey.h) */
 	char *found;		/* by it; NULL: nothing */
+	bool no_scripts;	/* it found neither python3 nor node */
 	char *about;		/* the line for the system prompt */
 };
 
@@ -60,6 +61,7 @@ void slot_start(struct slot *slot, struct sandboxes *sb, const char *name,
 void slot_stop(struct slot *slot);
 void slot_probe(struct slot *slot);	/* then sandboxes_probed() */
 void slot_warm(struct slot *slot);	/* a survey, once it is proven; once */
+unsigned slot_abilities(struct slot *slot);
 void slot_close(struct slot *slot);	/* ends a survey; then sandboxes_changed() */
 /* Where that may help, and not too often: true, it is not proven again yet. */
 bool slot_probe_again(struct slot *slot);

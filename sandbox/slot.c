@@ -106,11 +106,12 @@ describe(struct slot *slot)
 }
 
 static void
-on_surveyed(void *arg, const char *found)
+on_surveyed(void *arg, const char *found, bool scripts)
 {
 	struct slot *slot = arg;
 
 	slot->survey = NULL;
+	slot->no_scripts = found && !scripts;
 	slot->found = mem_str(found);
 	describe(slot);
 	sandboxes_changed(slot->sb);
@@ -180,6 +181,16 @@ slot_probe_again(struct slot *slot)
 	slot->err.code = ERR_NONE;
 	slot_probe(slot);
 	return true;
+}
+
+unsigned
+slot_abilities(struct slot *slot)
+{
+	if (slot->inst && (!slot->probed || slot_probe_again(slot)))
+		return SANDBOX_COMMANDS | SANDBOX_SCRIPTS;
+	if (!slot_props(slot).available)
+		return 0;
+	return SANDBOX_COMMANDS | (slot->no_scripts ? 0u : SANDBOX_SCRIPTS);
 }
 
 void

@@ -83,12 +83,14 @@ survey_done(void *arg)
 	struct survey *s = arg;
 	char *found CLEANUP_FREE = s->stopped ? NULL :
 	    survey_words(s->output.data, s->output.len);
+	bool scripts = survey_has(s->output.data, s->output.len, "python3") ||
+	    survey_has(s->output.data, s->output.len, "node");
 	survey_cb *done = s->done;
 	void *done_arg = s->arg;
 
 	s->timer = NULL;
 	survey_free(s);
-	done(done_arg, found);
+	done(done_arg, found, scripts);
 }
 
 static void

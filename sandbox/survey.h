@@ -14,8 +14,11 @@
 
 struct survey;
 
-/* found: one sentence or more, borrowed; NULL: nothing could be learned. */
-typedef void survey_cb(void *arg, const char *found);
+/*
+ * found: one sentence or more, borrowed; NULL: nothing could be learned.
+ * scripts: there is python3 or node.
+ */
+typedef void survey_cb(void *arg, const char *found, bool scripts);
 /*
  * The slot's backend is available.  Not an op: what it opened must be closed
  * whoever has lost interest, and done comes when that is so.
@@ -28,5 +31,7 @@ void survey_orphan(struct survey **s);
 
 /* The sentences for what the script printed; NULL if it is not that. Pure. */
 char *survey_words(const char *output, size_t len);
+/* Whether it names this program with its version. Pure. */
+bool survey_has(const char *output, size_t len, const char *program);
 
 #endif

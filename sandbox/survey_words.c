@@ -77,6 +77,15 @@ add_tools(struct buf *out, const char *text)
 		    "install packages into a venv.");
 }
 
+bool
+survey_has(const char *output, size_t len, const char *program)
+{
+	char *text CLEANUP_FREE = mem_strn(output, len);
+	char *words CLEANUP_FREE = value(text, program, 0);
+
+	return words != NULL;
+}
+
 char *
 survey_words(const char *output, size_t len)
 {

@@ -101,7 +101,9 @@ n=$((n + 1))
 status=$?
 if grep -q '^failed' "$dir/out"; then want=1; else want=0; fi
 if [ $status = $want ] && grep -q 'sandbox of sessions: native' "$dir/out" &&
-	grep -q '^ok *configuration' "$dir/out"; then
+	grep -q '^ok *configuration' "$dir/out" &&
+	grep -q 'sandbox of sessions: \(tools: terminal, .*write_file\|not offered to the model until that is mended: terminal, .*write_file\)$' \
+		"$dir/out"; then
 	echo "ok $n - doctor"
 else
 	sed 's/^/# /' "$dir/out" "$dir/err" >&2

@@ -22,6 +22,7 @@ struct fake_model {
 	size_t ncalls, live, live_max, serial;
 	fake_model_think *think;
 	void *think_arg;
+	char tools[512];
 	char asked[64];
 };
 
@@ -140,6 +141,11 @@ fake_call(struct model *model, const struct model_req *req, model_done_cb *done,
 	REQUIRE(fm->ncalls < REQUESTS_MAX);
 	REQUIRE(mem_copy_str(fm->asked, sizeof(fm->asked), req->model ?
 	    req->model : "") == 0);
+	fm->tools[0] = '\0';
+	for (const struct json *t = json_first(req->tools); t; t = json_next(t))
+		REQUIRE(mem_format(fm->tools + strlen(fm->tools),
+		    sizeof(fm->tools) - strlen(fm->tools), "%s ", json_get_str(
+		    json_get(t, "function"), "name", "")) == 0);
 	fm->requests[fm->ncalls++] = json_clone(req->messages);
 	if (++fm->live > fm->live_max)
 		fm->live_max = fm->live;
@@ -203,6 +209,12 @@ fake_model_on_request(struct fake_model *fm, fake_model_think *think, void *arg)
 {
 	fm->think = think;
 	fm->think_arg = arg;
+}
+
+const char *
+fake_model_tools(const struct fake_model *fm)
+{
+	return fm->tools;
 }
 
 const char *

@@ -40,6 +40,8 @@ const struct json *fake_model_request(const struct fake_model *fm, size_t i);
 char *fake_model_request_text(const struct fake_model *fm, size_t i);
 /* Drops the recorded requests (long benchmarks). */
 void fake_model_forget(struct fake_model *fm);
+/* Names of the tools of the last request, each with a blank behind it. */
+const char *fake_model_tools(const struct fake_model *fm);
 /* Which model the last request asked for; "": the configured one. */
 const char *fake_model_asked(const struct fake_model *fm);
 void fake_model_free(struct fake_model **fm);

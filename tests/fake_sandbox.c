@@ -455,6 +455,13 @@ sandboxes_prune(struct sandboxes *sb, msec_t before, sandboxes_prune_cb *cb,
 	return NULL;	/* no scenario asks for it */
 }
 
+unsigned
+sandbox_abilities(struct sandboxes *sb, enum sandbox_owner owner)
+{
+	(void)sb, (void)owner;
+	return (SANDBOX_COMMANDS | SANDBOX_SCRIPTS) & ~fake_sandbox.unable;
+}
+
 bool
 sandbox_can_rpc(struct sandboxes *sb, enum sandbox_owner owner)
 {

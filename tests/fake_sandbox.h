@@ -28,6 +28,7 @@ struct fake_sandbox {
 	size_t refused;		/* attempts without a right permit */
 	msec_t dying_ms;	/* how long a cancelled tree takes to die */
 	bool isolated;		/* true: nothing asks */
+	unsigned unable;	/* sandbox_abilities() that it has not */
 	bool has_pty;
 	/* The scene, as a test changes it between an ask and a start. */
 	uint64_t dir_ino;

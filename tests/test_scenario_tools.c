@@ -89,6 +89,38 @@ a_large_result_is_put_aside(void **state)
 }
 
 static void
+ask_once(struct world *w)
+{
+	fake_model_script(w->model, &(struct fake_answer){ .text = "done" });
+	fake_say(w->platform, "1001", "do it");
+	assert_true(world_settle(w, 20000));
+}
+
+/* Which bug: a model is offered what its sandbox can't do, and tries it. */
+static void
+only_what_the_sandbox_can_do_is_offered(void **state)
+{
+	struct world w;
+
+	(void)state;
+	boot(&w);
+	ask_once(&w);
+	assert_string_equal(fake_model_tools(w.model), "terminal execute_code "
+	    "patch process read_file search_files write_file ");
+	fake_sandbox.unable = SANDBOX_SCRIPTS;
+	ask_once(&w);
+	assert_string_equal(fake_model_tools(w.model), "terminal patch process "
+	    "read_file search_files write_file ");
+	fake_sandbox.unable = SANDBOX_COMMANDS;
+	ask_once(&w);
+	assert_string_equal(fake_model_tools(w.model), "");
+	fake_sandbox.unable = 0;	/* it works again */
+	ask_once(&w);
+	assert_non_null(strstr(fake_model_tools(w.model), "terminal "));
+	world_done(&w);
+}
+
+static void
 three_wrong_calls_end_in_plain_words(void **state)
 {
 	struct world w;
@@ -134,6 +166,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_goes_there_and_back),
 		cmocka_unit_test(a_large_result_is_put_aside),
+		cmocka_unit_test(only_what_the_sandbox_can_do_is_offered),
 		cmocka_unit_test(three_wrong_calls_end_in_plain_words),
 		cmocka_unit_test(a_new_message_cancels_a_write),
 	};

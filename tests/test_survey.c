@@ -117,6 +117,48 @@ whatever_fails_leaves_the_static_text(void **state)
 	}
 }
 
+static unsigned
+abilities(void)
+{
+	return sandbox_abilities(sb, SANDBOX_MESSAGING);
+}
+
+/* Not known is not no; a backend that failed offers nothing until it works. */
+static void
+what_can_be_done_is_known_by_it(void **state)
+{
+	static const unsigned all = SANDBOX_COMMANDS | SANDBOX_SCRIPTS;
+	static const struct { const char *output; unsigned want; } rows[] = {
+		{ GOOD TOOLS "end\t.\n", SANDBOX_COMMANDS | SANDBOX_SCRIPTS },
+		{ GOOD "node\tv20.1.0\nend\t.\n", SANDBOX_COMMANDS | SANDBOX_SCRIPTS },
+		{ GOOD "git\tgit version 2\nend\t.\n", SANDBOX_COMMANDS },
+		{ GOOD "git\tgit version 2\n", SANDBOX_COMMANDS | SANDBOX_SCRIPTS },
+	};
+	bool probed;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		fake_reset();
+		fake.plan.output = rows[i].output;
+		make(6, 0);
+		assert_int_equal(abilities(), all);
+		sandboxes_warm(sb);
+		probed = false;
+		sandboxes_probe(sb, on_flag, &probed);
+		sim_advance(loop, 1000);
+		assert_int_equal(abilities(), rows[i].want);
+		end();
+	}
+	fake_reset();
+	fake.plan.probe_err = "no such kernel";
+	make(7, 0);
+	probed = false;
+	sandboxes_probe(sb, on_flag, &probed);
+	sim_advance(loop, 1000);
+	assert_int_equal(abilities(), 0);
+	end();
+}
+
 /* An image says what it likes; the prompt takes words. */
 static void
 foreign_words_stay_plain_and_short(void **state)
@@ -145,6 +187,7 @@ main(void)
 		cmocka_unit_test(nobody_waits_for_it),
 		cmocka_unit_test(closing_ends_it_at_any_moment),
 		cmocka_unit_test(whatever_fails_leaves_the_static_text),
+		cmocka_unit_test(what_can_be_done_is_known_by_it),
 		cmocka_unit_test(foreign_words_stay_plain_and_short),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -153,7 +153,8 @@ run_think(struct run *run)
 	CLEANUP_JSON struct json *messages = history_messages(run->entries,
 	    &hist, &repaired);
 	CLEANUP_JSON struct json *tools = run->last_turn ? NULL :
-	    tool_schemas();
+	    tool_schemas(sandbox_abilities(run->env.sandboxes,
+	    run->env.sandbox.owner));
 	struct model_req req = {
 		.messages = messages,
 		.tools = tools,

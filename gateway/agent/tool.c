@@ -36,12 +36,27 @@ tool_read_only(void)
 	return names;
 }
 
+char *
+tool_names(unsigned abilities, bool missing)
+{
+	struct buf out;
+
+	buf_init(&out, 4096);
+	for (size_t i = 0; i < ARRAY_LEN(tools); i++)
+		if (((tools[i]->needs & ~abilities) != 0) == missing)
+			buf_printf(&out, "%s%s", out.len ? ", " : "",
+			    tools[i]->name);
+	return buf_take(&out);
+}
+
 struct json *
-tool_schemas(void)
+tool_schemas(unsigned abilities)
 {
 	struct json *list = json_array();
 
 	for (size_t i = 0; i < ARRAY_LEN(tools); i++) {
+		if (tools[i]->needs & ~abilities)
+			continue;
 		struct json *params = json_parse(tools[i]->parameters,
 		    strlen(tools[i]->parameters), NULL);
 		struct json *fn = json_object();
@@ -55,5 +70,7 @@ tool_schemas(void)
 		json_set_take(row, "function", fn);
 		json_add_take(list, row);
 	}
+	if (json_len(list) == 0)
+		json_free(&list);
 	return list;
 }

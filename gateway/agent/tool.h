@@ -66,6 +66,8 @@ struct tool {
 	const char *description;
 	const char *parameters;	/* JSON schema text */
 	bool read_only;		/* may be repeated after a crash (rules 3.1) */
+	unsigned needs;		/* sandbox_ability; where one is missing it is
+				 * not offered */
 	/*
 	 * args is a checked object.  The op contract holds; cancel means no and
 	 * ends what was started.  A tool with effects starts its row
@@ -80,7 +82,12 @@ struct tool {
 const struct tool *tool_find(const char *name);
 /* Names of the tools that change nothing, NULL-terminated; static. */
 const char *const *tool_read_only(void);
-/* The `tools` array of a request; caller frees. */
-struct json *tool_schemas(void);
+/*
+ * The `tools` array of a request, of those that can work with these
+ * sandbox_abilities(); NULL: none.  Caller frees.
+ */
+struct json *tool_schemas(unsigned abilities);
+/* "terminal, patch": those, or (missing) the others. Caller frees. */
+char *tool_names(unsigned abilities, bool missing);
 
 #endif

@@ -21,8 +21,8 @@ function containers() {
   });
 }
 
-const hermes = (w, extra = {}) => w.configure({
-  gateway: { terminal_backend: engine, sandbox_image: 'gatehouse-test:bash' },
+const hermes = (w, extra = {}, image = 'gatehouse-test:bash') => w.configure({
+  gateway: { terminal_backend: engine, sandbox_image: image },
   terminal: { backend: engine, docker_image: 'gatehouse-test:bash', docker_network: false,
     docker_persist_across_processes: false, container_memory: 512, ...extra },
 });
@@ -64,6 +64,11 @@ test('the console, exec and doctor', async (w) => {
   assert.match(doctor.out, /API 1\./, doctor.out + doctor.err);
   assert.match(doctor.out, /no directory of the host is writable but the sandbox's own .tried./);
   assert.doesNotMatch(doctor.out, /NOT TRUE/);
+  // busybox alone: there is nothing that scripts could run with
+  hermes(w, {}, 'gatehouse-test:busybox');
+  const bare = await w.command(['doctor'], '', env);
+  assert.match(bare.out, /tools: terminal, patch, process, read_file, search_files, write_file\n/, bare.out);
+  assert.match(bare.out, /not offered: execute_code; there is neither python3 nor node in the sandbox: put one of them into its image/);
   assert.deepEqual(await containers(), []);
   assert.deepEqual(w.processes('9879'), []);
 });

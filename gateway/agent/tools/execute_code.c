@@ -422,6 +422,7 @@ const struct tool tool_execute_code = {
 	    "\"sh\"],\"description\":\"python (default); node: "
 	    "require('hermes_tools'); sh has no tools.\"}},"
 	    "\"required\":[\"code\"]}",
+	.needs = SANDBOX_COMMANDS | SANDBOX_SCRIPTS,
 	.read_only = false,
 	.call = execute_code_call,
 };

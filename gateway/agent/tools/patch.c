@@ -401,6 +401,7 @@ const struct tool tool_patch = {
 	    "every place (false).\"},"
 	    "\"patch\":{\"type\":\"string\",\"description\":\"patch: the V4A "
 	    "text.\"}},\"required\":[]}",
+	.needs = SANDBOX_COMMANDS,
 	.read_only = false,
 	.call = patch_call_start,
 };

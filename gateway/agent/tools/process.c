@@ -433,6 +433,7 @@ const struct tool tool_process = {
 	    "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"description\":"
 	    "\"log: how many lines (200).\"}},"
 	    "\"required\":[\"action\"]}",
+	.needs = SANDBOX_COMMANDS,
 	.read_only = false,
 	.cancelled = process_cancelled,
 	.call = process_call,

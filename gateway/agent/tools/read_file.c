@@ -233,6 +233,7 @@ const struct tool tool_read_file = {
 	    "\"limit\":{\"type\":\"integer\",\"minimum\":1,\"description\":"
 	    "\"How many lines (500, at most 2000).\"}},"
 	    "\"required\":[\"path\"]}",
+	.needs = SANDBOX_COMMANDS,
 	.read_only = true,
 	.call = read_file_call,
 };

@@ -308,6 +308,7 @@ const struct tool tool_search_files = {
 	    "\"context\":{\"type\":\"integer\",\"minimum\":0,\"description\":"
 	    "\"Lines around each match (0).\"}},"
 	    "\"required\":[\"pattern\"]}",
+	.needs = SANDBOX_COMMANDS,
 	.read_only = true,
 	.call = search_files_call,
 };

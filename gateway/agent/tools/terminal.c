@@ -450,6 +450,7 @@ const struct tool tool_terminal = {
 	    "\"string\"},\"description\":\"background: a message comes when a "
 	    "line of its output contains one of these words.\"}},"
 	    "\"required\":[\"command\"]}",
+	.needs = SANDBOX_COMMANDS,
 	.read_only = false,
 	.call = terminal_call,
 };

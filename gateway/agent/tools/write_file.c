@@ -205,6 +205,7 @@ const struct tool tool_write_file = {
 	    "\"content\":{\"type\":\"string\",\"description\":\"All of the new "
 	    "content.\"}},"
 	    "\"required\":[\"path\",\"content\"]}",
+	.needs = SANDBOX_COMMANDS,
 	.read_only = false,
 	.call = write_file_call,
 };
