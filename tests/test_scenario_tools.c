@@ -120,6 +120,97 @@ only_what_the_sandbox_can_do_is_offered(void **state)
 	world_done(&w);
 }
 
+struct bad {
+	const char *tool, *args, *want;
+	size_t huge;		/* in place of HUGE: so many letters */
+};
+
+static char *
+bad_args(const struct bad *b)
+{
+	const char *at = strstr(b->args, "HUGE");
+
+	if (!at)
+		return mem_str(b->args);
+	CLEANUP_FREE char *letters = mem_alloc(b->huge + 1);
+
+	memset(letters, 'x', b->huge);
+	return mem_printf("%.*s%s%s", (int)(at - b->args), b->args, letters,
+	    at + 4);
+}
+
+/* Which bug: a model that erred can't see what to change, or the run is lost. */
+static void
+each_wrong_call_says_what_to_change(void **state)
+{
+	static const struct bad rows[] = {
+		{ "terminal", "", "'command' is missing", 0 },
+		{ "terminal", "{\"command\":", "no valid JSON", 0 },
+		{ "terminal", "[\"ls\"]", "must be one JSON object", 0 },
+		{ "terminal", "{\"command\":7}", "must be of type string", 0 },
+		{ "terminal", "{\"command\":\"ls\",\"timeout\":\"soon\"}",
+		  "'timeout' must be of type integer", 0 },
+		{ "terminal", "{\"command\":\"ls\",\"timeout\":6000}", "600", 0 },
+		{ "terminal", "{\"command\":\"HUGE\"}", "script file", 600000 },
+		{ "read_file", "{}", "'path' is missing", 0 },
+		{ "read_file", "{\"path\":[\"a\"]}", "must be of type string", 0 },
+		{ "read_file", "{\"path\":\"\"}", "path is empty", 0 },
+		{ "read_file", "{\"path\":\"a\",\"offset\":\"x\"}",
+		  "'offset' must be of type integer", 0 },
+		{ "read_file", "{\"path\":\"HUGE\"}", "path is too long", 5000 },
+		{ "write_file", "{\"path\":\"a\"}", "'content' is missing", 0 },
+		{ "write_file", "{\"path\":\"a\",\"content\":{}}",
+		  "'content' must be of type string", 0 },
+		{ "write_file", "{\"path\":\"a\",\"content\":\"HUGE\"}",
+		  "in pieces", 5 << 20 },
+		{ "write_file", "{\"path\":\"a\",\"content\":\"1|a\\n2|b\\n\"}",
+		  "line numbers", 0 },
+		{ "patch", "{}", "needs path, old_string and new_string", 0 },
+		{ "patch", "{\"mode\":\"sed\"}", "'mode' must be one of", 0 },
+		{ "patch", "{\"mode\":\"patch\"}", "needs the member patch", 0 },
+		{ "patch", "{\"patch\":\"*** Frobnicate: a\\n\"}", "line 1", 0 },
+		{ "patch", "{\"patch\":\"*** Delete File: ../a\\n\"}", "..", 0 },
+		{ "patch", "{\"patch\":\"HUGE\"}", "in pieces", (1 << 20) + 1 },
+		{ "search_files", "{}", "'pattern' is missing", 0 },
+		{ "search_files", "{\"pattern\":\"\"}", "pattern is empty", 0 },
+		{ "search_files", "{\"pattern\":\"a\",\"target\":\"web\"}",
+		  "'target' must be one of", 0 },
+		{ "search_files", "{\"pattern\":\"a\",\"offset\":-1}",
+		  "offset must be", 0 },
+		{ "search_files", "{\"pattern\":\"HUGE\"}", "too long", 70000 },
+		{ "execute_code", "{}", "'code' is missing", 0 },
+		{ "execute_code", "{\"code\":[1]}", "must be of type string", 0 },
+		{ "execute_code", "{\"code\":\" \\n\"}", "code is empty", 0 },
+		{ "execute_code", "{\"code\":\"x\",\"language\":\"perl\"}",
+		  "'language' must be one of", 0 },
+		{ "execute_code", "{\"code\":\"HUGE\"}", "write_file", 100000 },
+		{ "process", "{}", "'action' is missing", 0 },
+		{ "process", "{\"action\":\"dance\"}", "'action' must be one of", 0 },
+		{ "process", "{\"action\":\"poll\"}", "use action list", 0 },
+		{ "web_search", "{}", "there is no tool named 'web_search'", 0 },
+	};
+	struct world w;
+
+	(void)state;
+	boot(&w);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP_FREE char *args = bad_args(&rows[i]), *text = NULL;
+
+		script(&w, rows[i].tool, args);
+		ask_once(&w);
+		text = told(&w);
+		if (!strstr(text, rows[i].want))
+			fail_msg("%s %.60s: \"%s\" is not in: %s", rows[i].tool,
+			    args, rows[i].want, text);
+		/* the next question begins anew */
+		fake_say(w.platform, "1001", "/new");
+		assert_true(world_settle(&w, 20000));
+	}
+	assert_int_equal(fake_sandbox.n, 0);
+	assert_false(fake_saw(w.platform, "1001", "wrong tool calls"));
+	world_done(&w);
+}
+
 static void
 three_wrong_calls_end_in_plain_words(void **state)
 {
@@ -167,6 +258,7 @@ main(void)
 		cmocka_unit_test(a_file_goes_there_and_back),
 		cmocka_unit_test(a_large_result_is_put_aside),
 		cmocka_unit_test(only_what_the_sandbox_can_do_is_offered),
+		cmocka_unit_test(each_wrong_call_says_what_to_change),
 		cmocka_unit_test(three_wrong_calls_end_in_plain_words),
 		cmocka_unit_test(a_new_message_cancels_a_write),
 	};
