@@ -440,3 +440,33 @@ child_kill(struct child *child)
 	wire_out_init(&out, CHILD_KILL);
 	(void)chan_send(child->chan, &out, NULL, 0, false);
 }
+
+static void
+forgotten_started(void *arg, pid_t pid)
+{
+	(void)arg, (void)pid;
+}
+
+static void
+forgotten_exited(void *arg, int wait_status, unsigned leftovers)
+{
+	(void)arg, (void)wait_status, (void)leftovers;
+}
+
+static void
+forgotten_dead(void *arg, const struct err *err)
+{
+	(void)arg, (void)err;
+}
+
+void
+child_forget(struct child *child)
+{
+	static const struct child_events forgotten = {
+		forgotten_started, forgotten_exited, forgotten_dead,
+	};
+
+	child_kill(child);
+	child->events = &forgotten;
+	child->arg = NULL;
+}

@@ -72,5 +72,8 @@ struct child_events {
 struct child *child_spawn(struct launcher *l, const struct child_spec *spec,
 	const struct child_events *events, void *arg, struct err *err);
 void child_kill(struct child *child);
+/* Kills it, and no event of it comes any more: whoever got them may go. Not
+ * from inside one of them. */
+void child_forget(struct child *child);
 
 #endif

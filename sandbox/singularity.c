@@ -44,6 +44,7 @@ sgl_stop(struct backend_inst **instp)
 
 	while ((box = TAILQ_FIRST(&inst->boxes)))
 		sgl_box_free(box);
+	cli_free_all(inst);
 	mem_free(inst->state_dir);
 	mem_free((char *)(uintptr_t)inst->opts.scratch);
 	mem_free(inst->image);
@@ -90,6 +91,7 @@ inst_new(const char *name, const struct backend_env *env, struct err *err)
 		return NULL;
 	struct backend_inst *inst = mem_alloc(sizeof(*inst));
 	TAILQ_INIT(&inst->boxes);
+	TAILQ_INIT(&inst->calls);
 	inst->loop = env->loop;
 	inst->launcher = env->launcher;
 	inst->name = name;

@@ -27,6 +27,7 @@
 	"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 struct cli {
+	TAILQ_ENTRY(cli) entry;
 	struct backend_inst *inst;
 	struct child *child;
 	const struct cli_events *events;	/* NULL: forgotten */
@@ -286,6 +287,30 @@ on_exited(void *arg, int wait_status, unsigned leftovers)
 }
 
 static void
+cli_free(struct cli *c)
+{
+	TAILQ_REMOVE(&c->inst->calls, c, entry);
+	close_out(c, 0);
+	close_out(c, 1);
+	close_in(c);
+	loop_cancel(&c->timer);
+	buf_done(&c->out);
+	buf_done(&c->said);
+	mem_free(c);
+}
+
+void
+cli_free_all(struct backend_inst *inst)
+{
+	struct cli *c;
+
+	while ((c = TAILQ_FIRST(&inst->calls))) {
+		child_forget(c->child);
+		cli_free(c);
+	}
+}
+
+static void
 on_dead(void *arg, const struct err *err)
 {
 	struct cli *c = arg;
@@ -303,13 +328,7 @@ on_dead(void *arg, const struct err *err)
 	}
 	if (c->events && c->events->dead)
 		c->events->dead(c->arg, err);
-	close_out(c, 0);
-	close_out(c, 1);
-	close_in(c);
-	loop_cancel(&c->timer);
-	buf_done(&c->out);
-	buf_done(&c->said);
-	mem_free(c);
+	cli_free(c);
 }
 
 static void
@@ -408,6 +427,7 @@ cli_start(struct backend_inst *inst, const struct cli_spec *spec,
 		mem_free(c);
 		return NULL;
 	}
+	TAILQ_INSERT_TAIL(&inst->calls, c, entry);
 	if (c->limit_ms)
 		c->timer = loop_after(inst->loop, c->limit_ms, "container call",
 		    on_late, c);

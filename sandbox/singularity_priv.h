@@ -47,6 +47,7 @@ struct backend_inst {
 	bool limited;		/* limits are in force as far as is known */
 	char *no_limits;	/* why not; NULL */
 	TAILQ_HEAD(, box) boxes;
+	TAILQ_HEAD(, cli) calls;	/* also forgotten ones, until they are dead */
 	struct sandbox_props props;
 	char *why, *limits;
 	backend_say_cb *say;
@@ -93,6 +94,7 @@ struct cli *cli_start(struct backend_inst *inst, const struct cli_spec *spec,
 	const struct cli_events *events, void *arg, struct err *err);
 void cli_kill(struct cli *cli);
 void cli_forget(struct cli **cli);	/* kills it; no more events */
+void cli_free_all(struct backend_inst *inst);	/* it stops: also those not dead yet */
 /* Bytes for its input; how many it took. writable() when there is room again. */
 size_t cli_write(struct cli *cli, const void *data, size_t len);
 void cli_flow(struct cli *cli, bool reading);

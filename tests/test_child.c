@@ -242,6 +242,25 @@ cancel_at_any_moment_after_the_start_leaves_nothing(void **state)
 }
 
 static void
+a_forgotten_one_dies_and_tells_nothing(void **state)
+{
+	CLEANUP_FREE char *mark = mark_new();
+	struct real *real = *state;
+	struct run run;
+	struct child *child = start(real, &run, "setsid sleep 300 & sleep 300",
+		mark, true, NULL, 0);
+
+	assert_true(real_until(real, &run.started));
+	while (real_count(mark) < 3)
+		real_turn(real, 5);
+	child_forget(child);
+	while (real_count(mark) > 0)
+		real_turn(real, 5);
+	real_turn(real, 20);
+	assert_false(run.exited || run.dead);
+}
+
+static void
 a_fork_storm_of_two_hundred_dies(void **state)
 {
 	CLEANUP_FREE char *mark = mark_new();
@@ -525,6 +544,7 @@ main(void)
 		REAL(what_a_foreground_command_leaves_is_counted_and_ended),
 		REAL(a_background_tree_outlives_its_shell_until_it_is_killed),
 		REAL(cancel_at_any_moment_after_the_start_leaves_nothing),
+		REAL(a_forgotten_one_dies_and_tells_nothing),
 		REAL(a_fork_storm_of_two_hundred_dies),
 		cmocka_unit_test(kill_9_of_the_gateway_leaves_nothing),
 		cmocka_unit_test(kill_9_of_the_launcher_leaves_nothing),
