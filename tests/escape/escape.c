@@ -303,7 +303,7 @@ probe_all(const char *path)
 	REQUIRE(f);
 	/* Of a mutant it's enough to know that it is caught. */
 	while (fgets(line, sizeof(line), f) &&
-	    !(s.failed && getenv("ESCAPE_MUTANT"))) {
+	    !(s.failed && getenv("ESCAPE_MUST_FAIL"))) {
 		char *fields[FIELDS] = { NULL }, *p = line;
 		int n = 0;
 
@@ -368,12 +368,12 @@ main(int argc, char **argv)
 		printf("1..0 # SKIP %s\n", s.nat.error[0] ? s.nat.error :
 			"there is a better level here");
 		nat_stop(&s.nat);
-		return getenv("ESCAPE_MUTANT") ? 1 : 0;
+		return getenv("ESCAPE_MUST_FAIL") ? 1 : 0;
 	}
 	if (!nat_open(&s.nat)) {
 		printf("1..0 # SKIP %s\n", s.nat.error);
 		nat_stop(&s.nat);
-		return getenv("ESCAPE_MUTANT") ? 1 : 0;
+		return getenv("ESCAPE_MUST_FAIL") ? 1 : 0;
 	}
 	s.inside = opts.minimum ? s.nat.workspace : "/workspace";
 	bait_all();
