@@ -3,6 +3,7 @@
  *
  *   singularity.c        the backend, its probe, its properties
  *   singularity_cli.c    one call of the program, with its environment
+ *   singularity_call.c   the same as an op, for calls that end by themselves
  *   singularity_image.c  what an image's name means; pulled once, under a lock
  *   singularity_box.c    an instance: started and proven
  *   singularity_close.c  its end
