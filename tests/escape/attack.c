@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -492,6 +493,16 @@ act_opens(char **argv)
 }
 
 static int
+act_inotify(char **argv)
+{
+	long fd = 0;
+
+	for (long i = 0; i < number(argv[0]) && fd >= 0; i++)
+		fd = inotify_init1(IN_CLOEXEC);
+	return say(fd);
+}
+
+static int
 act_memory(char **argv)
 {
 	size_t size = (size_t)number(argv[0]) << 20;
@@ -607,7 +618,7 @@ static const struct {
 	{ "abstract", act_abstract, 1 }, { "abstract-listen", act_abstract_listen, 1 },
 	{ "shm", act_shm, 1 }, { "tty", act_tty, 1 }, { "int80", act_int80, 0 },
 	{ "forks", act_forks, 1 }, { "opens", act_opens, 1 },
-	{ "memory", act_memory, 1 }, { "fill", act_fill, 2 },
+	{ "inotify", act_inotify, 1 }, { "memory", act_memory, 1 }, { "fill", act_fill, 2 },
 	{ "inodes", act_inodes, 2 }, { "landlock-room", act_landlock_room, 0 },
 	{ "core", act_core, 0 }, { "lookup", act_lookup, 1 },
 	{ "proxy", act_proxy, 1 }, { "socks", act_socks, 4 },
