@@ -24,13 +24,15 @@ _gatehouse()
 	'sandbox list '*) words=' --json --home --config --log-level --verbose --help' ;;
 	'sandbox prune '*) words=' --older-than --yes --home --config --log-level --verbose --help' ;;
 	'sandbox exec '*) words=' --backend --session --timeout --network --home --config --log-level --verbose --help' ;;
+	'sandbox put '*) words=' --backend --session --timeout --home --config --log-level --verbose --help' ;;
+	'sandbox get '*) words=' --backend --session --timeout --home --config --log-level --verbose --help' ;;
 	'status '*) words=' --json --home --config --log-level --verbose --help' ;;
 	'version '*) words=' --home --config --log-level --verbose --help' ;;
 	'config ') words=' check path set' ;;
 	'approvals ') words=' list grants revoke' ;;
 	'gate ') words=' check' ;;
 	'sessions ') words=' list show export search rename delete prune' ;;
-	'sandbox ') words=' list prune exec' ;;
+	'sandbox ') words=' list prune exec put get' ;;
 	' ') words=' chat run backup config approvals doctor gate sessions sandbox status version --home --config --log-level --verbose --help' ;;
 	esac
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")

@@ -9,6 +9,7 @@
 #include "gateway/serve.h"
 #include "gateway/sessions_cmd.h"
 #include "gateway/sandbox_cli.h"
+#include "gateway/sandbox_files.h"
 #include "gateway/sandbox_list.h"
 #include "gateway/sandbox_prune.h"
 #include "gateway/status.h"
@@ -70,6 +71,13 @@ static const struct cli_option prune_options[] = {
 static const struct cli_option sandbox_prune_options[] = {
 	{ "older-than", 0, "DAYS", "days without a command (30); 0: all" },
 	{ "yes", 'y', NULL, "do not ask" },
+	{ NULL, 0, NULL, NULL },
+};
+
+static const struct cli_option files_options[] = {
+	{ "backend", 0, "NAME", "instead of the configured one" },
+	{ "session", 0, "KEY", "in the workspace of this chat session" },
+	{ "timeout", 0, "SECONDS", "of each command there (terminal.timeout)" },
 	{ NULL, 0, NULL, NULL },
 };
 
@@ -142,6 +150,14 @@ const struct cli_command cli_commands[] = {
 	  "and exit with its code.", exec_options,
 	  CLI_NEEDS_LAUNCHER | CLI_NEEDS_CONFIG | CLI_NEEDS_HOME,
 	  sandbox_exec_main },
+	{ "sandbox put", "FILE [DIRECTORY]", 1, 2, "Copy a file or a directory into a "
+	  "directory of a sandbox (its workspace).", files_options,
+	  CLI_NEEDS_LAUNCHER | CLI_NEEDS_CONFIG | CLI_NEEDS_HOME,
+	  sandbox_put_main },
+	{ "sandbox get", "FILE [DIRECTORY]", 1, 2, "Copy a file or a directory of a "
+	  "sandbox into a directory here (this one).", files_options,
+	  CLI_NEEDS_LAUNCHER | CLI_NEEDS_CONFIG | CLI_NEEDS_HOME,
+	  sandbox_get_main },
 	{ "status", "", 0, 0, "Show what runs, and what a start would use.",
 	  json_options, 0, status_main },
 	{ "version", "", 0, 0, "Print the version.", NULL,

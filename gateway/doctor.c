@@ -1,16 +1,17 @@
 #include "gateway/doctor.h"
 
-#include <ftw.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/child.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/op.h"
+#include "base/rmtree.h"
 #include "gateway/agent/tool.h"
 #include "gateway/cli.h"
 #include "gateway/config_model.h"
@@ -320,13 +321,6 @@ look_at_launcher(struct doctor *d)
 		find(d, FINDING_FAIL, "launcher", "%s", d->ctx->launcher_err.text);
 }
 
-static int
-remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
-{
-	(void)st, (void)flag, (void)ftw;
-	return remove(path);
-}
-
 static void
 look_at_sandboxes(struct doctor *d)
 {
@@ -356,7 +350,7 @@ look_at_sandboxes(struct doctor *d)
 	buf_init(&d->output, OUTPUT_MAX);
 	try_sandboxes(d, &where, dir);
 	buf_done(&d->output);
-	nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+	rmtree(dir);
 }
 
 static void

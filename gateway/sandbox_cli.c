@@ -1,7 +1,5 @@
 /*
- * A one-shot instance (rules 3.6): its own sandbox, no lock, gone when it ends.
- * Streams stdout and stderr apart and exits with the command's code.  Its only
- * work is that stream, so a slow reader may hold the loop.
+ * Streams stdout and stderr apart and exits with the command's code.
  */
 #include "gateway/sandbox_cli.h"
 
@@ -11,75 +9,15 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/child.h"
-#include "base/loop.h"
 #include "base/mem.h"
-#include "base/nearest.h"
-#include "gateway/cli.h"
-#include "gateway/config_opts.h"
-#include "gateway/gate/operator.h"
-#include "gateway/override.h"
-#include "gateway/owner_client.h"
-#include "sandbox/sandbox.h"
-
-#define EXEC_FAILED 125		/* not run: as docker and env say it */
-#define TIMEOUT_MAX_S (7 * 24 * 3600)
+#include "gateway/sandbox_oneshot.h"
 
 struct exec {
-	struct loop *loop;
-	struct sandboxes *sandboxes;
-	struct op *op;
-	struct sandbox_key key;
-	struct sigwatch *on_int, *on_term;
+	struct oneshot shot;
 	struct timer *hang_up;
 	char *command;
-	msec_t timeout_ms;
-	int code;
-	bool interrupted, broken;
+	bool broken;
 };
-
-static void on_closed(void *arg);
-
-static void
-finish(struct exec *e)
-{
-	e->op = sandboxes_close(e->sandboxes, on_closed, e);
-}
-
-static void
-on_closed(void *arg)
-{
-	struct exec *e = arg;
-
-	e->op = NULL;
-	loop_stop(e->loop);
-}
-
-static void
-stop(struct exec *e, int code)
-{
-	e->code = code;
-	if (e->interrupted) {		/* the second time: at once */
-		op_cancel(&e->op);
-		loop_stop(e->loop);
-		return;
-	}
-	e->interrupted = true;
-	op_cancel(&e->op);
-	finish(e);
-}
-
-static void
-on_interrupt(void *arg)
-{
-	stop(arg, SANDBOX_EXIT_CANCELLED);
-}
-
-static void
-on_terminate(void *arg)
-{
-	stop(arg, 128 + SIGTERM);
-}
 
 /* Nobody reads any more. */
 static void
@@ -88,8 +26,8 @@ on_hang_up(void *arg)
 	struct exec *e = arg;
 
 	e->hang_up = NULL;
-	if (!e->interrupted)
-		stop(e, 128 + SIGPIPE);
+	if (!e->shot.interrupted)
+		oneshot_stop(&e->shot, 128 + SIGPIPE);
 }
 
 static void
@@ -104,7 +42,7 @@ on_output(void *arg, int fd, const char *data, size_t len)
 			continue;
 		if (n < 0) {
 			e->broken = true;
-			e->hang_up = loop_defer(e->loop, "hang up", on_hang_up,
+			e->hang_up = loop_defer(e->shot.loop, "hang up", on_hang_up,
 			    e);
 			return;
 		}
@@ -118,46 +56,33 @@ on_ran(void *arg, const struct sandbox_result *res)
 {
 	struct exec *e = arg;
 
-	e->op = NULL;
-	e->code = res->exit_code;
-	if (res->exit_code == SANDBOX_EXIT_REFUSED)
-		e->code = EXEC_FAILED;
+	e->shot.op = NULL;
 	if (res->error)
 		cli_complain("%s", res->error);
 	if (res->exit_code == SANDBOX_EXIT_TIMEOUT)
 		cli_complain("the command was ended after %lld s",
-		    (long long)(e->timeout_ms / 1000));
+		    (long long)(e->shot.timeout_ms / 1000));
 	if (res->note)
 		cli_complain("%s", res->note);
-	if (!e->interrupted)
-		finish(e);
+	oneshot_finish(&e->shot, res->exit_code == SANDBOX_EXIT_REFUSED ?
+	    ONESHOT_FAILED : res->exit_code);
 }
 
 static void
-on_probed(void *arg)
+on_begin(void *arg)
 {
 	struct exec *e = arg;
-	struct sandbox_cmd cmd = {
-		.command = e->command, .command_len = strlen(e->command),
-		.timeout_ms = e->timeout_ms, .split = true,
-	};
-	char *key CLEANUP_FREE = sandbox_key_text(&e->key);
-	struct permit_terms terms = {
-		.command = cmd.command, .command_len = cmd.command_len,
-		.sandbox = key, .workdir = "",
-		.isolation = sandbox_props(e->sandboxes, e->key.owner).isolation,
-	};
-	struct permit *permit = gate_permit_operator(&terms);
+	struct sandbox_cmd cmd = { .command = e->command, .split = true };
 
-	e->op = sandbox_run(e->sandboxes, &e->key, &cmd, &permit, on_output,
-	    on_ran, e);
+	oneshot_run(&e->shot, &cmd, on_output, on_ran);
 }
 
 static void
-on_launcher_gone(void *arg, const struct err *err)
+on_ended(void *arg)
 {
-	(void)arg;
-	cli_complain("%s", err->text);
+	struct exec *e = arg;
+
+	loop_cancel(&e->hang_up);
 }
 
 /* One word is shell text; several are an argument list, quoted as one. */
@@ -182,180 +107,15 @@ command_of(const struct cli_ctx *ctx)
 	return buf_take(&b);
 }
 
-static int
-timeout_of(const char *text, msec_t *ret_ms)
-{
-	msec_t s = 0;
-
-	for (const char *p = text; *p; p++) {
-		if (*p < '0' || *p > '9' || s > TIMEOUT_MAX_S)
-			return -1;
-		s = s * 10 + (*p - '0');
-	}
-	*ret_ms = s * 1000;
-	return s > 0 && s <= TIMEOUT_MAX_S ? 0 : -1;
-}
-
-/* A value that is none of the names is complained about. */
-static bool
-one_of(const char *option, const char *value, const char *const *names, size_t n)
-{
-	const char *near = nearest_name(value, names, n);
-
-	if (near && strcmp(near, value) == 0)
-		return true;
-	struct buf list CLEANUP_BUF;
-	buf_init(&list, 256);
-	for (size_t i = 0; i < n; i++)
-		buf_printf(&list, "%s%s", i ? ", " : "", names[i]);
-	cli_complain("--%s: \"%s\" is none of %s%s%s", option, value, list.data,
-	    near ? "; did you mean " : "", near ? near : "");
-	return false;
-}
-
-/* Another backend than the configured one: with its own image. */
-static int
-choose_backend(const struct cli_ctx *ctx, const char *backend,
-	struct sandbox_opts *opts)
-{
-	static const char *const names[] = {
-#define BACKEND(name) #name,
-#include "sandbox/list.h"
-#undef BACKEND
-	};
-
-	if (!one_of("backend", backend, names, ARRAY_LEN(names)))
-		return CLI_USAGE;
-	if (strcmp(backend, opts->console_backend) == 0)
-		opts->image = opts->console_image;
-	else if (strcmp(backend, opts->messaging_backend) != 0)
-		opts->image = config_image(ctx->config, backend);
-	opts->console_backend = backend;
-	return -1;
-}
-
-/* -1: go on. */
-static int
-options(struct cli_ctx *ctx, struct exec *e, struct sandbox_opts *opts,
-	struct native_opts *native)
-{
-	static const char *const networks[] = { "none", "filtered", "full" };
-	const char *backend = cli_option(ctx, "backend");
-	const char *timeout = cli_option(ctx, "timeout");
-	const char *network = cli_option(ctx, "network");
-
-	if (timeout && timeout_of(timeout, &e->timeout_ms) < 0) {
-		cli_complain("--timeout: expected seconds, 1 to %d", TIMEOUT_MAX_S);
-		return CLI_USAGE;
-	}
-	if (!timeout)
-		e->timeout_ms = opts->timeout_ms;
-	if (backend && choose_backend(ctx, backend, opts) >= 0)
-		return CLI_USAGE;
-	if (!backend && cli_option(ctx, "session"))
-		opts->console_backend = opts->messaging_backend;
-	else if (!backend &&
-	    strcmp(opts->console_backend, opts->messaging_backend) != 0)
-		opts->image = opts->console_image;
-	if (network && !one_of("network", network, networks, ARRAY_LEN(networks)))
-		return CLI_USAGE;
-	if (network && strcmp(opts->console_backend, "native") != 0) {
-		cli_complain("--network is for backend native; this is %s",
-		    opts->console_backend);
-		return CLI_USAGE;
-	}
-	if (network)
-		native->network = network;
-	opts->messaging_backend = opts->console_backend;
-	opts->timeout_max_ms = 0;
-	opts->lifetime_ms = 0;
-	opts->spool_max = 0;
-	return -1;
-}
-
-/*
- * The sandbox of a chat session may be in use by the process that serves it;
- * two over one workspace would not see each other.
- */
-static int
-check_session(struct cli_ctx *ctx, struct exec *e)
-{
-	const char *session = cli_option(ctx, "session");
-	struct owner_client *owner;
-
-	e->key = (struct sandbox_key){ "main", "operator:exec", SANDBOX_CONSOLE };
-	if (!session)
-		return -1;
-	owner = owner_connect(&ctx->home, NULL);
-	if (owner) {
-		owner_disconnect(&owner);
-		cli_complain("--session: a gatehouse process serves this state "
-		    "directory and holds its sandboxes; stop it, or leave "
-		    "--session out for a sandbox of your own");
-		return CLI_FAIL;
-	}
-	e->key.scope = session;
-	e->key.owner = SANDBOX_MESSAGING;
-	return -1;
-}
-
-static int
-run(struct cli_ctx *ctx, struct exec *e, const struct sandbox_opts *opts)
-{
-	struct err err = { ERR_NONE, "" };
-
-	e->loop = loop_new();
-	launcher_attach(ctx->launcher, e->loop, on_launcher_gone, e);
-	e->sandboxes = sandboxes_new(e->loop, ctx->launcher, NULL, opts, &err);
-	if (e->sandboxes) {
-		e->on_int = loop_signal(e->loop, SIGINT, "interrupt",
-		    on_interrupt, e);
-		e->on_term = loop_signal(e->loop, SIGTERM, "terminate",
-		    on_terminate, e);
-		e->op = sandboxes_probe(e->sandboxes, on_probed, e);
-		if (loop_run(e->loop) < 0)
-			e->code = EXEC_FAILED;
-		loop_signal_free(&e->on_int);
-		loop_signal_free(&e->on_term);
-		loop_cancel(&e->hang_up);
-		sandboxes_free(&e->sandboxes);
-	} else {
-		cli_complain("%s", err.text);
-		e->code = CLI_CONFIG;
-	}
-	launcher_free(&ctx->launcher);
-	loop_free(&e->loop);
-	return e->code;
-}
-
 int
 sandbox_exec_main(struct cli_ctx *ctx)
 {
-	struct exec e = { 0 };
-	struct config_sandbox s;
-	struct override where;
-	struct report rep;
+	struct exec e = { .shot = { .begin = on_begin, .ended = on_ended } };
 	int code;
 
-	report_init(&rep);
-	code = override_resolve(ctx->config, &where, &rep) ? CLI_CONFIG : -1;
-	cli_print_report(&rep, false);
-	report_done(&rep);
-	if (code >= 0)
-		return code;
-	config_sandbox_init(&s, ctx->config, &where, ctx->environ);
-	s.opts.state_dir = ctx->home.dir;
-	s.opts.instance_id = "exec";
-	/* When it has ended its sandbox is gone. */
-	s.docker.docker.persist_across = s.docker.podman.persist_across = false;
-	code = options(ctx, &e, &s.opts, &s.native);
-	if (code < 0)
-		code = check_session(ctx, &e);
-	if (code < 0) {
-		e.command = command_of(ctx);
-		code = run(ctx, &e, &s.opts);
-		mem_free(e.command);
-	}
-	config_sandbox_done(&s);
+	e.shot.arg = &e;
+	e.command = command_of(ctx);
+	code = oneshot_main(ctx, &e.shot);
+	mem_free(e.command);
 	return code;
 }

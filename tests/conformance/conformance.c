@@ -76,6 +76,7 @@ main(int argc, char **argv)
 	files_add_cases();
 	code_add_cases();
 	input_add();
+	transfer_add();
 	if (strcmp(backend, "ssh") == 0)
 		ssh_add();
 	if (strcmp(backend, "singularity") == 0)

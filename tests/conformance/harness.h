@@ -84,6 +84,7 @@ const char *cf_mark(void);
 void table_add(void);
 void env_add(void);
 void input_add(void);
+void transfer_add(void);
 void life_add(void);
 void output_add_cases(void);
 /* Registers a case. */
