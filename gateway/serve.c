@@ -14,6 +14,7 @@
 #include "gateway/desk.h"
 #include "gateway/owner.h"
 #include "gateway/parts.h"
+#include "gateway/supervisor.h"
 
 #define HEALTH_LOOK_MS 1000
 
@@ -21,6 +22,7 @@ struct serve {
 	struct parts parts;
 	struct hub hub;
 	struct desk *desk;
+	struct supervisor *supervisor;
 	struct sigwatch *sigterm, *sigint, *sigusr1;
 	struct timer *health;
 	bool starting;
@@ -36,6 +38,7 @@ serve_stop(struct serve *sv, int exit_code)
 {
 	if (exit_code != CLI_OK)
 		sv->exit_code = exit_code;
+	supervisor_stopping(sv->supervisor);
 	if (sv->starting)
 		loop_stop(sv->parts.loop);
 	else
@@ -87,6 +90,18 @@ on_launcher_gone(void *arg, const struct err *err)
 	serve_stop(sv, CLI_TEMPFAIL);
 }
 
+static bool
+is_alive(void *arg)
+{
+	return !store_health(((struct serve *)arg)->parts.store).stalled;
+}
+
+static void
+on_up(void *arg)
+{
+	supervisor_ready(((struct serve *)arg)->supervisor);
+}
+
 static void
 on_ready(void *arg)
 {
@@ -110,6 +125,7 @@ on_ready(void *arg)
 	opts.arg = sv;
 	opts.on_dead = on_dead;
 	opts.on_restart = on_restart;
+	opts.on_up = on_up;
 	sv->starting = false;
 	sv->parts.gateway = gateway_start(&opts);
 	sv->hub.gateway = sv->parts.gateway;
@@ -157,6 +173,7 @@ serve_own(struct serve *sv, struct cli_ctx *ctx)
 		return status;
 	struct loop *loop = sv->parts.loop;
 
+	sv->supervisor = supervisor_new(loop, is_alive, sv);
 	sv->desk = desk_open(loop, &ctx->home, &sv->hub, sv->parts.store,
 	    &err);
 	if (!sv->desk)
@@ -175,6 +192,7 @@ serve_own(struct serve *sv, struct cli_ctx *ctx)
 	loop_signal_free(&sv->sigint);
 	loop_signal_free(&sv->sigusr1);
 	desk_close(&sv->desk);
+	supervisor_free(&sv->supervisor);
 	parts_close(&sv->parts);
 	log_info("gateway", NULL, "stopped, exit %d", sv->exit_code);
 	return sv->exit_code;

@@ -155,6 +155,7 @@ store_health(struct store *store)
 	msec_t age = worker_oldest_ms(w);
 	struct store_health h = {
 		.ok = store->trouble == TROUBLE_NONE && age <= STALLED_MS,
+		.stalled = age > STALLED_MS,
 		.dead = age > DEAD_MS,
 		.why = trouble_text(store->trouble),
 		.depth = worker_depth(w),

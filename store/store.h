@@ -39,6 +39,7 @@ void store_close(struct store **store);
 
 struct store_health {
 	bool ok;		/* commits succeed and none is older than 5 s */
+	bool stalled;		/* a call is older than 5 s */
 	bool dead;		/* older than 60 s, or the thread ended: exit 75 */
 	const char *why;	/* "", "store stalled", "disk full", "damaged" ... */
 	size_t depth;

@@ -7,7 +7,8 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { sleep, until } from './world.mjs';
+import { random } from './storm.mjs';
+import { World, sleep, until } from './world.mjs';
 
 const PEOPLE_FROM = 5000;
 const LIFE_PEOPLE = 3;	// who write in one life, at most
@@ -102,7 +103,7 @@ class Crash {
 }
 
 // That many lives, then one that may finish.
-export async function crash(w, rnd, kills) {
+async function crash(w, rnd, kills) {
   const storm = new Crash(w, rnd, kills);
   const began = Date.now();
   const first = await w.gateway();
@@ -119,4 +120,18 @@ export async function crash(w, rnd, kills) {
   const effects = await storm.checkTwice();
   return `${kills} kills, ${storm.people} messages, ${effects} commands in ` +
     `${Math.round((Date.now() - began) / 1000)} s`;
+}
+
+// 100 kills in four worlds at once: a start waits more than it works.
+export async function crashes(w, seed) {
+  const worlds = [w, new World(w.build), new World(w.build), new World(w.build)];
+
+  try {
+    await Promise.all(worlds.slice(1).map((other) => other.open()));
+    for (const text of await Promise.all(worlds.map((world, n) =>
+      crash(world, random(10 * seed + n), 100 / worlds.length))))
+      console.log(`# ${text}`);
+  } finally {
+    await Promise.all(worlds.slice(1).map((other) => other.close()));
+  }
 }

@@ -99,8 +99,12 @@ export class FakeTelegram extends TelegramMethods {
 
   async serve(req, res) {
     const parts = [];
-    for await (const part of req)
-      parts.push(part);
+    try {
+      for await (const part of req)
+        parts.push(part);
+    } catch {
+      return;		// a client that died in mid-request: it said nothing
+    }
     const raw = Buffer.concat(parts);
     const url = new URL(req.url, 'http://x');
     const m = /^\/bot([^/]+)\/([A-Za-z]+)$/.exec(url.pathname);
