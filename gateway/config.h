@@ -77,6 +77,7 @@ struct config {
 		int64_t sandbox_lifetime_s;	/* -1: not set */
 		char *sandbox_scope;
 		int64_t workspace_retention;	/* days; 0: never */
+		msec_t pending_max_age;
 		struct config_list allowed_users;
 		bool allow_all_users;
 	} gateway;
@@ -108,6 +109,10 @@ struct config {
 		int64_t at_hour, idle_minutes;
 		bool notify;
 	} session_reset;
+	struct config_reset {		/* unlike session_reset, where set */
+		char *mode;
+		int64_t at_hour, idle_minutes;
+	} reset_dm, reset_group, reset_thread, reset_telegram;
 	struct {
 		bool enabled;
 		char *transport, *cursor;

@@ -219,18 +219,47 @@ config_telegram_opts(const struct config *cfg)
 	};
 }
 
-struct reset_policy
-config_reset_policy(const struct config *cfg)
+static struct reset_policy
+policy_of(const struct config *cfg, const struct config_reset *own)
 {
-	const char *mode = cfg->session_reset.mode;
+	const char *mode = strcmp(own->mode, "default") == 0 ?
+	    cfg->session_reset.mode : own->mode;
 	bool both = strcmp(mode, "both") == 0;
 
 	return (struct reset_policy){
 		.idle = both || strcmp(mode, "idle") == 0,
 		.daily = both || strcmp(mode, "daily") == 0,
-		.idle_ms = (msec_t)cfg->session_reset.idle_minutes * 60000,
-		.at_hour = (int)cfg->session_reset.at_hour,
+		.idle_ms = (own->idle_minutes > 0 ? own->idle_minutes :
+		    cfg->session_reset.idle_minutes) * 60000,
+		.at_hour = (int)(own->at_hour >= 0 ? own->at_hour :
+		    cfg->session_reset.at_hour),
 		.notify = cfg->session_reset.notify,
+	};
+}
+
+static bool
+has_own(const struct config_reset *own)
+{
+	return strcmp(own->mode, "default") != 0 || own->at_hour >= 0 ||
+	    own->idle_minutes > 0;
+}
+
+struct reset_rules
+config_reset_rules(const struct config *cfg)
+{
+	static char as_all[] = "default";
+	const struct config_reset none = { as_all, -1, 0 };
+
+	return (struct reset_rules){
+		.all = policy_of(cfg, &none),
+		.dm = policy_of(cfg, &cfg->reset_dm),
+		.group = policy_of(cfg, &cfg->reset_group),
+		.thread = policy_of(cfg, &cfg->reset_thread),
+		.on_platform = policy_of(cfg, &cfg->reset_telegram),
+		.has_dm = has_own(&cfg->reset_dm),
+		.has_group = has_own(&cfg->reset_group),
+		.has_thread = has_own(&cfg->reset_thread),
+		.platform = has_own(&cfg->reset_telegram) ? "telegram" : NULL,
 	};
 }
 

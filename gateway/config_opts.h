@@ -43,7 +43,7 @@ struct telegram_opts config_telegram_opts(const struct config *cfg);
 /* Telegram is to be served: on, and there is a token. */
 bool config_telegram_on(const struct config *cfg);
 
-struct reset_policy config_reset_policy(const struct config *cfg);
+struct reset_rules config_reset_rules(const struct config *cfg);
 
 /* Ids that may talk: the platform's own list and the gateway's. */
 struct config_people {

@@ -13,6 +13,17 @@
 #define SAFE_FILE (CONFIG_SAFETY | CONFIG_FILE_WINS)
 #define MIB (1024LL * 1024)
 
+/* Where a kind of chat or a platform has a policy of its own. */
+#define RESET(name, field, what) \
+	{ name ".mode", NULL, CONFIG_ENUM, offsetof(struct config, field.mode), "default", 0, 0, \
+	  "default|none|idle|daily|both", NULL, 0, \
+	  "As session_reset.mode, for " what "; default: as that says." }, \
+	{ name ".at_hour", NULL, CONFIG_INT, offsetof(struct config, field.at_hour), "-1", -1, 23, \
+	  NULL, NULL, 0, "As session_reset.at_hour; -1: as that says." }, \
+	{ name ".idle_minutes", NULL, CONFIG_INT, offsetof(struct config, field.idle_minutes), "0", 0, \
+	  5256000, NULL, NULL, 0, \
+	  "As session_reset.idle_minutes; 0: as that says." }
+
 const struct config_key config_keys[] = {
 	{ "_config_version", NULL, CONFIG_INT, AT(version), "0", 0, 9999, NULL,
 	  NULL, 0, "Version of this file's defaults; written by gatehouse." },
@@ -171,6 +182,10 @@ const struct config_key config_keys[] = {
 	{ "gateway.workspace_retention", "workspace_retention", CONFIG_INT,
 	  AT(gateway.workspace_retention), "0", 0, 36500, NULL, NULL, CONFIG_SAFETY,
 	  "Days after which a workspace that nobody used is deleted; 0: never." },
+	{ "gateway.pending_max_age", NULL, CONFIG_SECONDS,
+	  AT(gateway.pending_max_age), "0", 0, YEAR, NULL, NULL, 0,
+	  "What waited at the platform for longer is not answered, and each such "
+	  "message is told so; 0: all is answered." },
 	{ "gateway.allowed_users", NULL, CONFIG_IDS, AT(gateway.allowed_users), "", 0,
 	  0, NULL, "GATEWAY_ALLOWED_USERS", CONFIG_SAFETY,
 	  "User ids that may talk on every platform." },
@@ -289,6 +304,11 @@ const struct config_key config_keys[] = {
 	  "SESSION_IDLE_MINUTES", 0, "Minutes without a word until the idle reset." },
 	{ "session_reset.notify", NULL, CONFIG_BOOL, AT(session_reset.notify),
 	  "true", 0, 0, NULL, NULL, 0, "Says in the chat that a new one begins." },
+	RESET("reset_by_type.dm", reset_dm, "private chats"),
+	RESET("reset_by_type.group", reset_group, "groups and channels"),
+	RESET("reset_by_type.thread", reset_thread, "threads and topics"),
+	RESET("reset_by_platform.telegram", reset_telegram,
+	    "all chats of Telegram, whatever reset_by_type says"),
 	{ "streaming.enabled", "gateway.streaming.enabled", CONFIG_BOOL,
 	  AT(streaming.enabled), "false", 0, 0, NULL, NULL, 0,
 	  "Shows an answer while it comes: one message that is edited." },

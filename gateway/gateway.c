@@ -124,6 +124,7 @@ make_parts(struct gateway *gw)
 		.control = { o->loop, o->store, gw->sessions, gw->gate,
 		    gw->delivery, &gw->auth, gw->talks, gw->restart },
 		.route = o->route, .auth = &gw->auth,
+		.pending_max_ms = o->pending_max_ms,
 		.arg = gw, .instance = gateway_instance,
 		.migrated = gateway_migrated,
 	};

@@ -49,7 +49,7 @@ struct gateway_opts {
 	struct gate_opts gate;
 	struct delivery_opts delivery;
 	enum busy_mode busy;
-	struct reset_policy reset;	/* of conversations that rest */
+	struct reset_rules reset;	/* of conversations that rest */
 	enum sandbox_scope scope;
 	enum notices_show notices;
 	bool one_shot;			/* ends with its first answer */
@@ -60,6 +60,7 @@ struct gateway_opts {
 	struct code_opts code;
 	int64_t max_tokens;
 	msec_t drain_ms;		/* agent.restart_drain_timeout */
+	msec_t pending_max_ms;		/* gateway.pending_max_age; 0: no limit */
 	void *arg;
 	/* Every platform failed for good: nothing is left to serve. */
 	void (*on_dead)(void *arg, const char *why);

@@ -273,9 +273,16 @@ on_accepted(void *arg, const struct accept_result *res, const struct err *err)
 		if (b->parts[i].plan.say_queued)
 			say_queued(in, &b->parts[i]);
 	}
-	for (size_t i = 0; i < b->nevents; i++)
+	for (size_t i = 0; i < b->nevents; i++) {
+		const struct inbox_event *e = &b->events[i];
+		const struct place to = { b->platform, b->account, e->chat_id,
+			e->thread_id };
+
+		if (e->notice && res->row_ids[i] != 0)
+			delivery_kick(in->env.control.delivery, &to);
 		if (b->controls[i] && !b->acted[i] && res->row_ids[i] != 0)
 			act(in, b->controls[i]);
+	}
 	batch_free(b);
 	intake_pump(in);
 }

@@ -16,6 +16,7 @@ struct intake_env {
 	struct control_env control;
 	struct route_opts route;
 	struct auth *auth;
+	msec_t pending_max_ms;	/* older messages are skipped and told so; 0: none */
 	void *arg;
 	struct platform_instance *(*instance)(void *arg, const char *platform,
 		const struct platform **ret_platform);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 
@@ -147,6 +148,47 @@ event_kind(const struct msg *msg, const struct control *control)
 	return INBOX_PASSED;
 }
 
+/*
+ * Words that waited at the platform for longer than the operator lets them:
+ * what is said about them, or NULL.  Presses and edits stay: they refer to
+ * something that knows its own age.
+ */
+static const char *
+too_old(struct batch *b, const struct msg *msg)
+{
+	msec_t limit = b->in->env.pending_max_ms;
+	msec_t age = loop_wall(b->in->env.control.loop) - msg->sent_wall;
+
+	if (limit <= 0 || msg->kind != MSG_TEXT || msg->sent_wall <= 0 ||
+	    age <= limit || !auth_addressed(b->in->env.auth, msg))
+		return NULL;
+	log_warn("intake", NULL, "platform=%s chat=%s message=%s skipped: it "
+	    "waited %lld s (gateway.pending_max_age)", msg->platform,
+	    msg->chat_id, msg->msg_id, (long long)(age / 1000));
+	return batch_keep(b, mem_printf("I was away when you wrote this, %lld "
+	    "minutes ago, and did not answer it: \"%.*s\". Write again if it "
+	    "still matters.", (long long)(age / 60000),
+	    (int)utf8_cut(msg->text, strlen(msg->text), 60), msg->text));
+}
+
+static void
+batch_skip(struct batch *b, const struct msg *msg, const char *key,
+    const char *notice)
+{
+	b->events[b->nevents++] = (struct inbox_event){
+		.kind = INBOX_PASSED,
+		.kind_name = msg_kind_name(msg->kind),
+		.event_id = batch_keep(b, mem_str(msg->event_id)),
+		.session_key = key,
+		.chat_id = batch_keep(b, mem_str(msg->chat_id)),
+		.thread_id = batch_keep(b, mem_str(msg->thread_id)),
+		.user_id = batch_keep(b, mem_str(msg->user_id)),
+		.msg_id = batch_keep(b, mem_str(msg->msg_id)),
+		.text = batch_keep(b, mem_str(msg->text)),
+		.notice = notice, .sent_wall = msg->sent_wall,
+	};
+}
+
 void
 batch_add(struct batch *b, const struct msg *msg)
 {
@@ -154,6 +196,12 @@ batch_add(struct batch *b, const struct msg *msg)
 	CLEANUP_FREE char *route = route_session_key(&in->env.route, msg);
 	const char *key = batch_keep(b, mem_str(sessions_key(
 	    in->env.control.sessions, route)));
+	const char *notice = too_old(b, msg);
+
+	if (notice) {
+		batch_skip(b, msg, key, notice);
+		return;
+	}
 	struct control *control = msg->kind == MSG_TEXT ||
 	    msg->kind == MSG_PRESS ? control_new(&in->env.control,
 	    &in->env.route, msg, key) : NULL;

@@ -266,7 +266,8 @@ parts_gateway_opts(struct parts *p, struct gateway_opts *ret_opts)
 		.busy = strcmp(cfg->display.busy_input_mode, "interrupt") == 0 ?
 		    BUSY_INTERRUPT : BUSY_QUEUE,
 		.scope = scope_parse(cfg->gateway.sandbox_scope),
-		.reset = config_reset_policy(cfg),
+		.reset = config_reset_rules(cfg),
+		.pending_max_ms = cfg->gateway.pending_max_age,
 		.persona = cfg->agent.system_prompt,
 		.code = {
 			.timeout_ms = cfg->code_execution.timeout,

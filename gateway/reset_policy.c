@@ -88,3 +88,16 @@ reset_boundary(const struct reset_policy *policy, msec_t now)
 
 	return idle > daily ? idle : daily;
 }
+
+const struct reset_policy *
+reset_rule(const struct reset_rules *rules, const char *platform,
+	enum chat_type type, bool in_thread)
+{
+	if (rules->platform && strcmp(rules->platform, platform) == 0)
+		return &rules->on_platform;
+	if (in_thread || type == CHAT_THREAD)
+		return rules->has_thread ? &rules->thread : &rules->all;
+	if (type == CHAT_DM)
+		return rules->has_dm ? &rules->dm : &rules->all;
+	return rules->has_group ? &rules->group : &rules->all;
+}

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "base/loop.h"
+#include "platforms/platform.h"
 
 struct reset_policy {
 	bool idle, daily;
@@ -17,6 +18,16 @@ struct reset_policy {
 	int at_hour;		/* local time */
 	bool notify;
 };
+
+/* Which policy holds where: of the platform, else of the kind of chat, else all. */
+struct reset_rules {
+	struct reset_policy all, dm, group, thread, on_platform;
+	bool has_dm, has_group, has_thread;
+	const char *platform;		/* of on_platform; NULL: none */
+};
+
+const struct reset_policy *reset_rule(const struct reset_rules *rules,
+	const char *platform, enum chat_type type, bool in_thread);
 
 /*
  * What was last active before this instant (Unix ms) is over; 0: nothing is.

@@ -41,7 +41,7 @@ struct session_env {
 	const char *hint;		/* on where commands run, or NULL */
 	const char *persona;		/* extra system prompt or NULL */
 	enum busy_mode busy;
-	struct reset_policy reset;
+	struct reset_rules reset;
 	unsigned max_turns;
 	struct code_opts code;
 	int64_t max_tokens;

@@ -110,7 +110,8 @@ msec_t
 session_stale_before(struct sessions *all, const char *key,
     const struct origin *from)
 {
-	msec_t boundary = reset_boundary(&all->env.reset,
+	msec_t boundary = reset_boundary(reset_rule(&all->env.reset,
+	    from->platform, from->chat_type, from->thread_id[0] != '\0'),
 	    loop_wall(all->env.loop));
 
 	if (boundary <= 0)

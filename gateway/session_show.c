@@ -18,7 +18,7 @@ session_say_rested(struct session *s)
 
 	s->system = mem_printf("%s\n\nThe last conversation with this person was "
 	    "ended because it rested too long: this is a new one.", plain);
-	if (s->all->env.reset.notify)
+	if (s->all->env.reset.all.notify)
 		delivery_notice(s->all->env.delivery, &to, "A new conversation "
 		    "begins: the last one rested too long (session_reset.mode). "
 		    "/resume goes back to it.", NULL, 0);

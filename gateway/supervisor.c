@@ -40,17 +40,27 @@ address_set(struct supervisor *s, const char *path)
 	return true;
 }
 
+/* -1: not set, or no number. */
+static long long
+number_of(const char *name)
+{
+	const char *text = getenv(name);
+	char *end = NULL;
+	long long n = text ? strtoll(text, &end, 10) : -1;
+
+	return !text || end == text || *end || n < 0 ? -1 : n;
+}
+
 /* Half of the limit, at least a millisecond; 0 where it is not ours. */
 static msec_t
 ping_interval(void)
 {
-	const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
+	long long usec = number_of("WATCHDOG_USEC");
 
-	if (!usec || (pid && atoll(pid) != getpid()))
+	if (usec <= 0 || (getenv("WATCHDOG_PID") &&
+	    number_of("WATCHDOG_PID") != getpid()))
 		return 0;
-	long long n = atoll(usec);
-
-	return n <= 0 ? 0 : n / 2000 > 1 ? n / 2000 : 1;
+	return usec / 2000 > 1 ? usec / 2000 : 1;
 }
 
 struct supervisor *

@@ -73,6 +73,24 @@ event_insert(const struct q *q, const struct accept_req *req, int64_t source,
 	return db_changes(q->db) == 1;
 }
 
+/* What is said about the event itself, as a reply to it. */
+static int
+event_notice(struct accept_job *a, const struct q *q, int64_t session,
+	const struct inbox_event *e, struct err *err)
+{
+	const struct outbox_chunk chunk = {
+		.kind = OUT_REPORT, .platform = a->req.platform,
+		.account = a->req.account, .chat_id = e->chat_id,
+		.thread_id = e->thread_id, .text = e->notice, .plain = true,
+		.reply_to = e->msg_id,
+	};
+	const struct q_chunk_in in = { .chunk = &chunk, .session = session,
+		.now = a->req.now_wall };
+	int64_t id;
+
+	return q_outbox_insert(q, &a->job, &in, &id, err);
+}
+
 static size_t
 claim_of(const struct accept_req *req, const char *key)
 {
@@ -105,6 +123,8 @@ event_accept(struct accept_job *a, const struct q *q, int64_t source, size_t i,
 	if (rc != 1)
 		return rc;
 	a->ids[i] = db_last_id(q->db);
+	if (e->notice && event_notice(a, q, who->session.id, e, err) == -1)
+		return -1;
 	if (e->kind == INBOX_TURN)
 		who->fresh = true;
 	if (e->kind != INBOX_EDIT || who->session.id == 0 || !e->ref_id)
@@ -224,6 +244,7 @@ event_copy(struct job *job, struct inbox_event *to, const struct inbox_event *e)
 		.ref_id = job_str(job, "reference", e->ref_id, JOB_KEY_MAX),
 		.text = job_str(job, "text", e->text, JOB_TEXT_MAX),
 		.payload = job_str(job, "payload", e->payload, JOB_BODY_MAX),
+		.notice = job_str(job, "notice", e->notice, JOB_TEXT_MAX),
 	};
 	if (to->event_id[0] == '\0')
 		job_fail(job, ERR_INVALID, "accept: an event without an id");

@@ -69,6 +69,7 @@ struct inbox_event {
 	const char *text;
 	const char *payload;	/* JSON, bounded by the caller; may be NULL.
 				 * "glue": true goes on in the user entry */
+	const char *notice;	/* told in its chat, in the same commit; or NULL */
 	msec_t sent_wall;
 };
 

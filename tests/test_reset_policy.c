@@ -124,6 +124,25 @@ idle_and_both_take_the_later_instant(void **state)
 	assert_int_equal(reset_boundary(&p, now), 0);
 }
 
+static void
+the_platform_decides_before_the_kind_of_chat(void **state)
+{
+	struct reset_rules r = { .all.at_hour = 1, .dm.at_hour = 2,
+		.group.at_hour = 3, .thread.at_hour = 4, .on_platform.at_hour = 5 };
+
+	(void)state;
+	assert_int_equal(reset_rule(&r, "telegram", CHAT_DM, false)->at_hour, 1);
+	assert_int_equal(reset_rule(&r, "telegram", CHAT_DM, true)->at_hour, 1);
+	r.has_dm = r.has_group = r.has_thread = true;
+	assert_int_equal(reset_rule(&r, "telegram", CHAT_DM, false)->at_hour, 2);
+	assert_int_equal(reset_rule(&r, "telegram", CHAT_GROUP, false)->at_hour, 3);
+	assert_int_equal(reset_rule(&r, "telegram", CHAT_FORUM, true)->at_hour, 4);
+	assert_int_equal(reset_rule(&r, "telegram", CHAT_THREAD, false)->at_hour, 4);
+	r.platform = "telegram";
+	assert_int_equal(reset_rule(&r, "telegram", CHAT_FORUM, true)->at_hour, 5);
+	assert_int_equal(reset_rule(&r, "console", CHAT_DM, false)->at_hour, 2);
+}
+
 int
 main(void)
 {
@@ -131,6 +150,7 @@ main(void)
 		cmocka_unit_test(the_boundary_is_an_instant_of_its_own_day),
 		cmocka_unit_test(every_day_has_one_boundary),
 		cmocka_unit_test(idle_and_both_take_the_later_instant),
+		cmocka_unit_test(the_platform_decides_before_the_kind_of_chat),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -161,6 +161,55 @@ a_notice_outlives_an_outage(void **state)
 	world_done(&w);
 }
 
+static void
+old_words(msec_t at)
+{
+	struct world w;
+
+	world_init(&w, (uint64_t)at + 500);
+	w.opts.pending_max_ms = 600000;
+	world_boot(&w);
+	w.platform->stamp_ms = -3600000;
+	unsigned id = fake_say(w.platform, "1001", "old words");
+	world_pass(&w, at);
+	world_crash(&w);
+	world_boot(&w);
+	world_pass(&w, 100);
+	fake_say_again(w.platform, "1001", "old words", id);	/* not confirmed */
+	assert_true(world_settle(&w, 30000));
+	assert_int_equal(fake_model_calls(w.model), 0);
+	assert_true(fake_saw(w.platform, "1001", "60 minutes ago") ||
+	    fake_saw(w.platform, "1001", "may not have arrived"));
+	size_t n = fake_count(w.platform, "1001");
+
+	fake_say_again(w.platform, "1001", "old words", id);
+	assert_true(world_settle(&w, 30000));
+	assert_int_equal(fake_count(w.platform, "1001"), n);
+	w.platform->stamp_ms = 0;
+	fake_say(w.platform, "1001", "new words");
+	assert_true(world_settle(&w, 30000));
+	assert_string_equal(fake_last(w.platform, "1001"), "echo: new words");
+	world_done(&w);
+}
+
+/* Case C001, the opt-in: what waited too long is told so, whatever ends when. */
+static void
+a_message_that_waited_too_long_is_told_so(void **state)
+{
+	struct world w;
+
+	(void)state;
+	for (msec_t at = 0; at <= 12; at++)
+		old_words(at);
+	world_init(&w, 499);		/* unset: all is answered */
+	world_boot(&w);
+	w.platform->stamp_ms = -36000000;
+	fake_say(w.platform, "1001", "old words");
+	assert_true(world_settle(&w, 30000));
+	assert_string_equal(fake_last(w.platform, "1001"), "echo: old words");
+	world_done(&w);
+}
+
 /*
  * Rules 3.1: the row comes before the act.  A command whose end nobody saw is
  * reported by name, and its run does not go on: the model is not asked again.
@@ -310,6 +359,7 @@ main(void)
 		cmocka_unit_test(a_second_kill_does_not_swallow_the_notice),
 		cmocka_unit_test(an_answer_given_up_is_told_after_a_kill),
 		cmocka_unit_test(a_notice_outlives_an_outage),
+		cmocka_unit_test(a_message_that_waited_too_long_is_told_so),
 		cmocka_unit_test(a_command_cut_by_the_crash_is_reported_not_resumed),
 		cmocka_unit_test(messages_accepted_before_the_crash_are_answered),
 		cmocka_unit_test(

@@ -258,7 +258,7 @@ a_conversation_that_rested_ends_if_the_operator_wants_that(void **state)
 	(void)state;
 	for (int on = 0; on < 2; on++) {
 		world_init(&w, 12);
-		w.opts.reset = (struct reset_policy){ .idle = on,
+		w.opts.reset.all = (struct reset_policy){ .idle = on,
 			.idle_ms = 3600000, .notify = true };
 		world_boot(&w);
 		said(&w, "1001", "about apples");
@@ -282,6 +282,30 @@ a_conversation_that_rested_ends_if_the_operator_wants_that(void **state)
 	}
 }
 
+/* Where a kind of chat has a policy of its own, the others keep theirs. */
+static void
+a_kind_of_chat_rests_by_its_own_rule(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w, 14);
+	w.opts.reset.all = (struct reset_policy){ .idle = true,
+		.idle_ms = 3600000 };
+	w.opts.reset.has_dm = true;	/* never */
+	world_boot(&w);
+	said(&w, "1001", "about apples");
+	fake_say_in(w.platform, "1001", "-500", "about pears");
+	assert_true(world_settle(&w, 30000));
+	world_pass(&w, 3700000);
+	said(&w, "1001", "still here");
+	assert_true(request_has(&w, "about apples"));
+	fake_say_in(w.platform, "1001", "-500", "in the group");
+	assert_true(world_settle(&w, 30000));
+	assert_false(request_has(&w, "about pears"));
+	world_done(&w);
+}
+
 /* Neither a run nor words that a kill left unanswered are torn off. */
 static void
 nothing_under_way_is_ended_by_the_clock(void **state)
@@ -290,7 +314,7 @@ nothing_under_way_is_ended_by_the_clock(void **state)
 
 	(void)state;
 	world_init(&w, 13);
-	w.opts.reset = (struct reset_policy){ .idle = true, .idle_ms = 60000 };
+	w.opts.reset.all = (struct reset_policy){ .idle = true, .idle_ms = 60000 };
 	world_boot(&w);
 	fake_model_script(w.model, &(struct fake_answer){ .delay = 600000 });
 	fake_say(w.platform, "1001", "about apples");
@@ -409,6 +433,7 @@ main(void)
 		cmocka_unit_test(a_chosen_model_is_used_until_it_is_dropped),
 		cmocka_unit_test(
 		    a_conversation_that_rested_ends_if_the_operator_wants_that),
+		cmocka_unit_test(a_kind_of_chat_rests_by_its_own_rule),
 		cmocka_unit_test(nothing_under_way_is_ended_by_the_clock),
 		cmocka_unit_test(a_restart_is_done_once),
 		cmocka_unit_test(who_may_restart_is_the_operators_choice),

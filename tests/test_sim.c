@@ -291,7 +291,7 @@ sim_run(uint64_t seed, unsigned steps)
 	s->w.opts.delivery.preview_min = 5;
 	s->w.opts.delivery.cursor = CURSOR;
 	s->w.opts.delivery.repeat_unknown = chance(s, 25);
-	s->w.opts.reset = (struct reset_policy){ .idle = chance(s, 25),
+	s->w.opts.reset.all = (struct reset_policy){ .idle = chance(s, 25),
 		.daily = chance(s, 25), .idle_ms = 3 * HOUR, .at_hour = 4,
 		.notify = true };
 	s->w.opts.busy = chance(s, 25) ? BUSY_QUEUE : BUSY_INTERRUPT;
