@@ -17,6 +17,7 @@ struct said {
 	struct op *op;
 	struct buf streamed;
 	char *text, *command;
+	char *tool, *args;	/* of its call */
 	int done;
 	bool cancel;
 };
@@ -44,7 +45,8 @@ on_done(void *arg, const struct model_result *res)
 	assert_string_equal(s->streamed.data, s->text);
 	if (res->ncalls == 0)
 		return;
-	assert_string_equal(res->calls[0].name, "terminal");
+	s->tool = mem_str(res->calls[0].name);
+	s->args = mem_str(res->calls[0].arguments);
 	assert_true(strlen(res->calls[0].id) > 10);
 	CLEANUP_JSON struct json *args = json_parse(res->calls[0].arguments,
 	    strlen(res->calls[0].arguments), NULL);
@@ -57,6 +59,8 @@ forget(struct said *s)
 {
 	mem_free(STEAL(s->text));
 	mem_free(STEAL(s->command));
+	mem_free(STEAL(s->tool));
+	mem_free(STEAL(s->args));
 	buf_clear(&s->streamed);
 	s->done = 0;
 }
@@ -74,14 +78,16 @@ ask(struct said *s, const char *text, const char *result, bool terminal)
 {
 	CLEANUP_JSON struct json *messages = json_array();
 	CLEANUP_JSON struct json *tools = json_array();
+	static const char *const names[] = { "terminal", "execute_code",
+		"read_file" };
 
 	json_add_take(messages, message("system", "S"));
 	json_add_take(messages, message("user", text));
 	if (result)
 		json_add_take(messages, message("tool", result));
-	if (terminal)
+	for (size_t i = 0; terminal && i < ARRAY_LEN(names); i++)
 		json_add_take(tools, json_set_take(json_object(), "function",
-		    json_set_str(json_object(), "name", "terminal")));
+		    json_set_str(json_object(), "name", names[i])));
 	forget(s);
 	s->op = model_call(s->model, &(struct model_req){ .messages = messages,
 		.tools = tools, .on_text = on_text }, on_done, s);
@@ -160,6 +166,34 @@ run_becomes_a_terminal_call(void **state)
 }
 
 static void
+other_tools_are_called_too(void **state)
+{
+	struct said *s = *state;
+	static const struct { const char *text, *tool, *args; } t[] = {
+		{ "run ls", "terminal", "{\"command\":\"ls\"}" },
+		{ "python print(1)\nprint(2)", "execute_code",
+		  "{\"code\":\"print(1)\\nprint(2)\"}" },
+		{ "call read_file {\"path\": \"a\"}", "read_file",
+		  " {\"path\": \"a\"}" },
+		{ "`call read_file{\"path\":7}`", "read_file", "{\"path\":7}" },
+		{ "call read_file", "read_file", "" },
+		{ "call rm {}", NULL, "no rm." }, { "call", NULL, "stand-in" },
+		{ "call {}", NULL, "no ." },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+		ask(s, t[i].text, NULL, true);
+		if (t[i].tool) {
+			assert_non_null(s->tool);
+			assert_string_equal(s->tool, t[i].tool);
+			assert_string_equal(s->args, t[i].args);
+		} else if (s->tool || !strstr(s->text, t[i].args)) {
+			fail_msg("'%s': %s", t[i].text, s->text);
+		}
+	}
+}
+
+static void
 results_of_every_kind_are_shown(void **state)
 {
 	struct said *s = *state;
@@ -178,6 +212,11 @@ results_of_every_kind_are_shown(void **state)
 		    "cancelled", NULL },
 		{ "outcome unknown: look first", "outcome unknown", "exit code" },
 		{ "{}", "not run", NULL },
+		{ "{\"content\":\"1|a\\n\",\"total_lines\":1}", "```\n1|a\n```\n",
+		  "total_lines" },
+		{ "{\"status\":\"error\",\"output\":\"x\\n\",\"tool_calls_made\":0,"
+		  "\"error\":\"exit code 1\"}", "```\nx\n```\nexit code 1\n", "status" },
+		{ "{\"success\":true,\"diff\":\"d\"}", "\"success\":\ttrue", NULL },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(t); i++) {
@@ -228,6 +267,7 @@ main(void)
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
 		TEST(it_says_what_it_is_and_how_to_connect_a_real_one),
 		TEST(run_becomes_a_terminal_call),
+		TEST(other_tools_are_called_too),
 		TEST(results_of_every_kind_are_shown),
 		TEST(long_output_is_shown_in_part),
 		TEST(cancel_ends_it_before_and_inside_the_text),

@@ -1,7 +1,7 @@
 /*
  * The built-in stand-in for a model: says that it is one and how to connect a
- * real one, and turns "run COMMAND" into a terminal call, so that the whole
- * path (tools, gate, sandbox, cancel) can be tried without any account.
+ * real one, and turns "run COMMAND" and its kind into calls of tools, so that
+ * the whole path (tools, gate, sandbox, cancel) can be tried without any account.
  */
 #include <string.h>
 #include <strings.h>
@@ -16,7 +16,8 @@
 #define OUTPUT_SHOWN 3000	/* bytes of a command's output: one message */
 
 static const char about[] =
-    "I am the demo model: a stand-in, not an AI. I only know `run COMMAND`.\n"
+    "I am the demo model: a stand-in, not an AI. I only know `run COMMAND`, "
+    "`python CODE` and `call TOOL JSON`.\n"
     "\n"
     "To connect a real model, do one of these and start again:\n"
     "1. put `OPENROUTER_API_KEY=...` into the file .env of the state directory\n"
@@ -24,7 +25,8 @@ static const char about[] =
     "3. in config.yaml, name any OpenAI-compatible server: "
     "`model: {default: NAME, provider: custom, base_url: http://HOST/v1}`\n"
     "\n"
-    "Until then, `run uname -a; id; ls /` shows you the sandbox.";
+    "Until then, `run uname -a; id; ls /` shows you the sandbox, and "
+    "`call read_file {\"path\": \"/etc/os-release\"}` one of the tools.";
 
 struct demo {
 	struct model model;
@@ -37,7 +39,7 @@ struct reply {
 	struct timer *timer;
 	struct buf text;
 	char *call_id;		/* NULL: no tool call */
-	char *arguments;
+	char *tool, *arguments;
 	model_text_cb *on_text;
 	model_done_cb *done;
 	void *arg;
@@ -61,12 +63,21 @@ next_line(const char *line)
 	return end ? end + 1 : NULL;
 }
 
+/* What a person can ask for, and how. */
+static const struct ask {
+	const char *word, *tool, *member;	/* tool NULL: named behind it */
+} asks[] = {
+	{ "run ", "terminal", "command" }, { "python ", "execute_code", "code" },
+	{ "call ", NULL, NULL },
+};
+
 /*
- * The command a person's message asks for, or NULL.  Messages that arrived
- * while another one was answered stand in one, as paragraphs: the last counts.
+ * The words behind such a word in a person's message, or NULL.  Messages that
+ * arrived while another one was answered stand in one, as paragraphs: the last
+ * counts.
  */
 static char *
-command_in(const char *content)
+words_in(const char *content, const struct ask **ret_ask)
 {
 	size_t len = strlen(content);
 
@@ -80,10 +91,17 @@ command_in(const char *content)
 	/* a command may span lines, and other words may stand above it */
 	for (; line; line = next_line(line)) {
 		const char *s = line + strspn(line, " \t`");
+		size_t i = 0, n = 0;
 
-		if (strncasecmp(s, "run ", 4) != 0)
+		for (; i < ARRAY_LEN(asks); i++) {
+			n = strlen(asks[i].word);
+			if (strncasecmp(s, asks[i].word, n) == 0)
+				break;
+		}
+		if (i == ARRAY_LEN(asks))
 			continue;
-		s += 4 + strspn(s + 4, " ");
+		*ret_ask = &asks[i];
+		s += n + strspn(s + n, " ");
 		len = strlen(s);
 		if (len > 0 && s[len - 1] == '`' && !memchr(s, '`', len - 1))
 			len--;
@@ -153,16 +171,28 @@ add_end(struct buf *out, const struct json *result)
 		buf_printf(out, "%s\n", error);
 }
 
-/* A result of the terminal tool: JSON, or words if the outcome is unknown. */
+/* A tool's result: JSON, or words if the outcome is unknown. */
 static void
 add_result(struct buf *out, const char *content)
 {
 	CLEANUP_JSON struct json *result =
 	    json_parse(content, strlen(content), NULL);
 	const char *output = json_get_str(result, "output", "");
+	bool of_command = json_len(result) == 0 || json_get(result, "exit_code");
+	const char *text = json_str(json_get(result, "content"));
 
 	if (!json_is_object(result)) {
 		buf_printf(out, "%s\n", content);
+		return;
+	}
+	if (!of_command) {
+		CLEANUP_FREE char *pretty = json_text_pretty(result);
+
+		/* what was read, or printed by a script, as it is */
+		add_output(out, text ? text : json_get(result, "tool_calls_made")
+		    && *output ? output : pretty);
+		if (*json_get_str(result, "error", ""))
+			buf_printf(out, "%s\n", json_get_str(result, "error", ""));
 		return;
 	}
 	if (*output || json_get_int(result, "exit_code", -1) >= 0)
@@ -171,21 +201,44 @@ add_result(struct buf *out, const char *content)
 }
 
 static bool
-has_terminal(const struct json *tools)
+has_tool(const struct json *tools, const char *name)
 {
 	for (const struct json *t = json_first(tools); t; t = json_next(t)) {
 		if (strcmp(json_get_str(json_get(t, "function"), "name", ""),
-		    "terminal") == 0)
+		    name) == 0)
 			return true;
 	}
 	return false;
+}
+
+/* The call that these words ask for, if there is such a tool here. */
+static void
+make_call(struct reply *r, const struct json *tools, const struct ask *ask,
+	const char *words)
+{
+	size_t n = ask->tool ? 0 : strcspn(words, " \t\n{");
+	CLEANUP_FREE char *tool = ask->tool ? mem_str(ask->tool) :
+	    mem_strn(words, n);
+	CLEANUP_JSON struct json *args = json_object();
+	char hex[17];
+
+	if (!has_tool(tools, tool)) {
+		buf_printf(&r->text, "I can't do that here: this chat has no "
+		    "%.60s.", tool);
+		return;
+	}
+	if (ask->tool)
+		json_set_str(args, ask->member, words);
+	r->arguments = ask->tool ? json_text(args) : mem_str(words + n);
+	r->tool = STEAL(tool);
+	ids_hex(hex, 16);
+	r->call_id = mem_printf("call_%s", hex);
 }
 
 static void
 decide(struct reply *r, const struct model_req *req)
 {
 	const struct json *last = NULL, *m;
-	char hex[17];
 
 	for (m = json_first(req->messages); m; m = json_next(m)) {
 		if (role_is(m, "tool") && !(last && role_is(last, "tool")))
@@ -198,24 +251,14 @@ decide(struct reply *r, const struct model_req *req)
 		return;
 	buf_clear(&r->text);
 
-	CLEANUP_FREE char *command = last ?
-	    command_in(json_get_str(last, "content", "")) : NULL;
+	const struct ask *ask = NULL;
+	CLEANUP_FREE char *words = last ?
+	    words_in(json_get_str(last, "content", ""), &ask) : NULL;
 
-	if (!command) {
+	if (words)
+		make_call(r, req->tools, ask, words);
+	else
 		buf_add_str(&r->text, about);
-		return;
-	}
-	if (!has_terminal(req->tools)) {
-		buf_add_str(&r->text, "I can't run commands here: this chat has "
-		    "no terminal.");
-		return;
-	}
-	CLEANUP_JSON struct json *args =
-	    json_set_str(json_object(), "command", command);
-
-	ids_hex(hex, 16);
-	r->call_id = mem_printf("call_%s", hex);
-	r->arguments = json_text(args);
 }
 
 /* ---- saying it ------------------------------------------------------------ */
@@ -226,6 +269,7 @@ reply_free(struct reply *r)
 	loop_cancel(&r->timer);
 	buf_done(&r->text);
 	mem_free(r->call_id);
+	mem_free(r->tool);
 	mem_free(r->arguments);
 	mem_free(r);
 }
@@ -265,7 +309,7 @@ on_ready(void *arg)
 		.retryable_before_text = r->text.len == 0,
 		.text = r->text.data,
 		.reasoning = "",
-		.calls = &(struct model_call){ r->call_id, "terminal",
+		.calls = &(struct model_call){ r->call_id, r->tool,
 			r->arguments },
 		.ncalls = r->call_id ? 1 : 0,
 		.finish = r->call_id ? FINISH_TOOLS : FINISH_STOP,

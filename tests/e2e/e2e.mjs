@@ -37,6 +37,39 @@ test('a message becomes an answer with a command run in the sandbox', async (w) 
   assert.deepEqual(w.processes('gatehouse-helper').filter((p) => p.includes(w.build)), []);
 });
 
+// The embedded model of a program without any account, each tool by its name.
+test('every tool through the built program: files, search, patch, scripts, processes', async (w) => {
+  w.configure({ model: { provider: 'demo' } });
+  const gateway = await w.gateway();
+  const call = (tool, args) => w.say(`call ${tool} ${JSON.stringify(args)}`);
+  await call('write_file', { path: 'e/a.py', content: 'import os\nprint(1)\n' });
+  await w.see('"bytes_written"');
+  await call('read_file', { path: 'e/a.py' });
+  await w.see('2|print(1)');
+  await call('patch', { path: 'e/a.py', old_string: 'print(1)', new_string: 'print(2' });
+  const patched = await w.see('+print(2');
+  assert.match(patched, /"lint"/);
+  assert.match(patched, /SyntaxError/);
+  await call('search_files', { pattern: 'print' });
+  await w.see('"total_count"');
+  await call('search_files', { pattern: '*.py', target: 'files' });
+  await w.see('"files":');
+  await w.say('python from hermes_tools import read_file, terminal\n' +
+    'print(read_file("e/a.py")["total_lines"], terminal("echo from-a-script")["output"])');
+  await w.see('2 from-a-script');
+  await call('terminal', { command: 'echo up; sleep 98731', background: true });
+  await w.see('Background process started');
+  await call('process', { action: 'list' });
+  await w.see('sleep 98731');
+  await call('read_file', { path: 'e/none.py' });
+  await w.see('there is no file');
+  await call('read_file', { file: 'x' });
+  await w.see("'path' is missing");
+  await w.stop(gateway);
+  assert.equal(gateway.code, 0, gateway.err);
+  assert.deepEqual(w.processes('98731'), []);
+});
+
 test('strangers get nothing and are not stored', async (w) => {
   const gateway = await w.gateway();
   await w.say('hello', 6666);
