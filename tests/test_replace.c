@@ -112,6 +112,56 @@ escapes_of_the_model_do_not_get_in(void **state)
 	assert_true(!text || found.strategy == REPLACE_ESCAPES);
 }
 
+static unsigned seed = 7;
+
+static unsigned
+rnd(unsigned n)
+{
+	seed = seed * 1103515245 + 12345;
+	return (seed >> 16) % n;
+}
+
+/* Lines of words that repeat; some of them indented, the last one open or not. */
+static char *
+random_lines(unsigned lines)
+{
+	struct buf out;
+
+	buf_init(&out, 1 << 20);
+	for (unsigned i = 0; i < lines; i++)
+		buf_printf(&out, "%.*sword%u = %u;%s", (int)rnd(5), "\t    ", rnd(9),
+		    rnd(9), i + 1 < lines || rnd(3) ? "\n" : "");
+	return buf_take(&out);
+}
+
+/* Any stretch of a text replaced, and the new one by the old again. */
+static void
+replaced_and_back_gives_the_text(void **state)
+{
+	unsigned done = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 3000; i++) {
+		CLEANUP_FREE char *text = random_lines(1 + rnd(40));
+		size_t len = strlen(text), from = rnd((unsigned)len);
+		CLEANUP_FREE char *old = mem_strn(text + from,
+		    1 + rnd((unsigned)(len - from)));
+		CLEANUP_FREE char *new = mem_printf("new %u\n%s", i, rnd(2) ?
+		    "  and\n" : "more");
+		CLEANUP_FREE char *there = replaced(text, old, new, false);
+
+		if (!there)	/* it stands in several places */
+			continue;
+		assert_int_equal(found.strategy, REPLACE_EXACT);
+		CLEANUP_FREE char *back = replaced(there, new, old, false);
+		if (!back)
+			fail_msg("round %u: %s", i, err.text);
+		assert_string_equal(back, text);
+		done++;
+	}
+	assert_true(done > 1000);
+}
+
 static void
 the_closest_lines_are_named(void **state)
 {
@@ -152,6 +202,7 @@ main(void)
 		cmocka_unit_test(two_places_are_no_place),
 		cmocka_unit_test(what_makes_no_sense_is_said),
 		cmocka_unit_test(escapes_of_the_model_do_not_get_in),
+		cmocka_unit_test(replaced_and_back_gives_the_text),
 		cmocka_unit_test(the_closest_lines_are_named),
 		cmocka_unit_test(a_megabyte_ends),
 	};
