@@ -70,6 +70,33 @@ each_strategy_finds_what_it_is_for(void **state)
 	}
 }
 
+static size_t
+lines_found(enum replace_strategy strategy, const char *text, const char *old)
+{
+	struct replace_found f = { .strategy = strategy };
+
+	replace_find_lines(&f, text, strlen(text), old, strlen(old));
+	size_t n = f.n;
+
+	replace_found_done(&f);
+	return n;
+}
+
+/* What they find line_trimmed finds before them; alone they are stricter. */
+static void
+indentation_and_boundary_do_what_they_say(void **state)
+{
+	(void)state;
+	assert_int_equal(lines_found(REPLACE_INDENTATION, "\t\ta = 1\n\tb\n",
+	    "a = 1\n    b\n"), 1);
+	assert_int_equal(lines_found(REPLACE_INDENTATION, "\ta = 1  \n",
+	    "a = 1\n"), 0);
+	assert_int_equal(lines_found(REPLACE_BOUNDARY, "  a  \nb\n\tc\n",
+	    "a\nb\nc\n"), 1);
+	assert_int_equal(lines_found(REPLACE_BOUNDARY, "a\n b\nc\n",
+	    "a\nb\nc\n"), 0);
+}
+
 static void
 two_places_are_no_place(void **state)
 {
@@ -199,6 +226,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_strategy_finds_what_it_is_for),
+		cmocka_unit_test(indentation_and_boundary_do_what_they_say),
 		cmocka_unit_test(two_places_are_no_place),
 		cmocka_unit_test(what_makes_no_sense_is_said),
 		cmocka_unit_test(escapes_of_the_model_do_not_get_in),
