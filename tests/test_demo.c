@@ -81,7 +81,8 @@ ask(struct said *s, const char *text, const char *result, bool terminal)
 	static const char *const names[] = { "terminal", "execute_code",
 		"read_file" };
 
-	json_add_take(messages, message("system", "S"));
+	json_add_take(messages, message("system",
+	    "S\nCommands cannot run at present: no kernel\nT"));
 	json_add_take(messages, message("user", text));
 	if (result)
 		json_add_take(messages, message("tool", result));
@@ -162,7 +163,9 @@ run_becomes_a_terminal_call(void **state)
 	}
 	ask(s, "run ls", NULL, false);
 	assert_null(s->command);
-	assert_non_null(strstr(s->text, "no terminal"));
+	assert_non_null(strstr(s->text, "no terminal. Commands cannot run at "
+	    "present: no kernel"));
+	assert_null(strstr(s->text, "T"));
 }
 
 static void

@@ -211,9 +211,21 @@ has_tool(const struct json *tools, const char *name)
 	return false;
 }
 
+/* Why there are no tools: the system prompt says it (sandbox_describe()). */
+static void
+add_cause(struct buf *out, const struct json *messages)
+{
+	static const char begin[] = "Commands cannot run at present: ";
+	const char *said = strstr(json_get_str(json_first(messages), "content",
+	    ""), begin);
+
+	if (said)
+		buf_printf(out, " %.*s", (int)strcspn(said, "\n"), said);
+}
+
 /* The call that these words ask for, if there is such a tool here. */
 static void
-make_call(struct reply *r, const struct json *tools, const struct ask *ask,
+make_call(struct reply *r, const struct model_req *req, const struct ask *ask,
 	const char *words)
 {
 	size_t n = ask->tool ? 0 : strcspn(words, " \t\n{");
@@ -222,9 +234,10 @@ make_call(struct reply *r, const struct json *tools, const struct ask *ask,
 	CLEANUP_JSON struct json *args = json_object();
 	char hex[17];
 
-	if (!has_tool(tools, tool)) {
+	if (!has_tool(req->tools, tool)) {
 		buf_printf(&r->text, "I can't do that here: this chat has no "
 		    "%.60s.", tool);
+		add_cause(&r->text, req->messages);
 		return;
 	}
 	if (ask->tool)
@@ -256,7 +269,7 @@ decide(struct reply *r, const struct model_req *req)
 	    words_in(json_get_str(last, "content", ""), &ask) : NULL;
 
 	if (words)
-		make_call(r, req->tools, ask, words);
+		make_call(r, req, ask, words);
 	else
 		buf_add_str(&r->text, about);
 }
