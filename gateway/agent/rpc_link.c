@@ -29,6 +29,7 @@ struct rpc_link {
 	char *dir;			/* NULL: a socket */
 	struct op *copying;		/* what the script writes, to us */
 	struct op *carrying;		/* an answer, to the script */
+	bool deaf;			/* feed() wants no more */
 };
 
 static void
@@ -37,6 +38,20 @@ link_broken(struct rpc_link *l, const char *why)
 	log_warn("rpc", NULL, "call=%s the link to the script: %s", l->call_id,
 	    why);
 	l->opts.broken(l->opts.arg, why);
+}
+
+/* A script that writes on to a closed end is told so at once. */
+static void
+link_take(struct rpc_link *l, const char *data, size_t len)
+{
+	if (l->deaf || l->opts.feed(l->opts.arg, data, len))
+		return;
+	l->deaf = true;
+	loop_unwatch(&l->watch);
+	if (l->fd >= 0)
+		(void)shutdown(l->fd, SHUT_RDWR);
+	link_broken(l, "too much was written to the tools' line that is no "
+	    "call of the script: its calls are not heard any more");
 }
 
 void
@@ -115,8 +130,10 @@ on_socket(void *arg, unsigned events)
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	if (n <= 0 || !l->opts.feed(l->opts.arg, chunk, (size_t)n))
+	if (n <= 0)
 		loop_unwatch(&l->watch);
+	else
+		link_take(l, chunk, (size_t)n);
 }
 
 static int
@@ -170,7 +187,7 @@ on_copy(void *arg, int fd, const char *data, size_t len)
 	struct rpc_link *l = arg;
 
 	if (fd == 1)
-		(void)l->opts.feed(l->opts.arg, data, len);
+		link_take(l, data, len);
 }
 
 static void

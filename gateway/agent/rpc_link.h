@@ -17,7 +17,7 @@ struct rpc_link_opts {
 	msec_t timeout_ms;	/* of the script */
 	const char *call_id;
 	void *arg;
-	/* Bytes from the script; false: no more are wanted. */
+	/* Bytes from the script; false: no more are wanted, and it is told. */
 	bool (*feed)(void *arg, const char *data, size_t len);
 	/* It can't work: no answer will reach the script. */
 	void (*broken)(void *arg, const char *why);

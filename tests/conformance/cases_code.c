@@ -5,9 +5,13 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "tests/conformance/tools.h"
 
@@ -187,6 +191,38 @@ output_is_bounded_clean_and_masked(void **state)
 	tw_stop();
 }
 
+/* Clean and masked however it ends, also in its last words. */
+static void
+every_end_is_clean_and_masked(void **state)
+{
+	static const struct { const char *status, *end; } rows[] = {
+		{ "success", "" }, { "error", "sys.exit(3)\n" },
+		{ "error", "raise ValueError('\\x1b[1m' + t)\n" },
+		{ "timeout", "import time; time.sleep(60)\n" },
+	};
+
+	start(state);
+	tw.env.code.timeout_ms = 1500;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		CLEANUP_FREE char *code = mem_printf("import sys\n"
+		    "t = 'ghp_' + '0123456789abcdefghijklmnopqrstuvwxyzAB'\n"
+		    "print('\\x1b[31mout\\x1b[0m', t, flush=True)\n"
+		    "print('\\x1b[31merr\\x1b[0m', t, file=sys.stderr, flush=True)\n"
+		    "%s", rows[i].end);
+
+		run(code);
+		expect(rows[i].status, NULL);
+		CLEANUP_FREE char *all = json_text(tw.result);
+
+		assert_int_equal(strncmp(tw_str("output"), "out [redacted]\n", 15),
+		    0);
+		assert_null(strstr(all, "ghp_0123"));
+		assert_null(strstr(all, "\\u001b"));
+		assert_null(strstr(all, "[31m"));
+	}
+	tw_stop();
+}
+
 static void
 calls_are_limited(void **state)
 {
@@ -201,16 +237,20 @@ calls_are_limited(void **state)
 	tw_stop();
 }
 
+/* What the module hides from those who don't look for it. */
+#define CELL \
+	"def cell(f, name):\n" \
+	"    return dict(zip(f.__code__.co_freevars,\n" \
+	"        [c.cell_contents for c in f.__closure__]))[name]\n" \
+	"call = cell(hermes_tools.terminal, 'call')\n"
+
 /* Its own process knows the token; nothing else shows it. */
 static void
 the_token_is_nowhere_to_be_read(void **state)
 {
 	start(state);
 	run("import hermes_tools, glob, os\n"
-	    "def cell(f, name):\n"
-	    "    return dict(zip(f.__code__.co_freevars,\n"
-	    "        [c.cell_contents for c in f.__closure__]))[name]\n"
-	    "call = cell(hermes_tools.terminal, 'call')\n"
+	    CELL
 	    "token = cell(call, 'token').hex()\n"
 	    "hermes_tools.terminal('true')\n"
 	    "found = []\n"
@@ -226,8 +266,144 @@ the_token_is_nowhere_to_be_read(void **state)
 	    "import subprocess\n"
 	    "print(subprocess.run(['python3', '-c', 'import hermes_tools'],\n"
 	    "    capture_output=True).returncode)\n"
-	    "print(len(os.listdir('/proc/self/fd')) < 8)\n");
-	expect("success", "64 [] []\n1\nTrue\n");
+	    "print(len(os.listdir('/proc/self/fd')) < 8)\n"
+	    "import sys\n"
+	    "print([p for p in sys.path if 'gatehouse' in p])\n");
+	expect("success", "64 [] []\n1\nTrue\n[]\n");
+	tw_stop();
+}
+
+/* All that an engine tells of its containers and of what ran in them. */
+#define ENGINE_TEXT \
+	"s=${GATEHOUSE_TEST_ENGINE#unix://}; " \
+	"g() { curl -s -m 20 --unix-socket \"$s\" \"http://d/v1.41$1\"; }; " \
+	"g \"/events?since=0&stream=false&until=$(date +%s)\"; " \
+	"for i in $(g '/containers/json?all=1' | grep -o '\"Id\":\"[0-9a-f]*' | " \
+	"cut -d'\"' -f4); do j=$(g /containers/$i/json); echo \"$j\"; " \
+	"for e in $(echo \"$j\" | grep -o '\"ExecIDs\":\\[[^]]*' | " \
+	"grep -o '[0-9a-f]\\{64\\}'); do g /exec/$e/json; done; done"
+
+static void
+engine_tells_nothing_of(const char *token)
+{
+	size_t room = 8 << 20, len;
+	CLEANUP_FREE char *text = NULL;
+
+	if (strcmp(cf.backend, "docker") != 0 && strcmp(cf.backend, "podman") != 0)
+		return;
+	FILE *f = popen(ENGINE_TEXT, "r");
+
+	assert_non_null(f);
+	text = mem_alloc(room);
+	len = fread(text, 1, room - 1, f);
+	text[len] = '\0';
+	assert_int_equal(pclose(f), 0);
+	assert_non_null(strstr(text, "\"ExecIDs\":["));
+	assert_non_null(strstr(text, "ProcessConfig"));
+	assert_null(strstr(text, token));
+}
+
+/* The machine's processes, the engine's words, our log, our files. */
+static void
+nobody_else_learns_the_token(void **state)
+{
+	CLEANUP_FREE char *path = mem_printf("%s/debug.log", cf.dir);
+	CLEANUP_FREE char *token = NULL, *grep = NULL;
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	start(state);
+	tw_shell("rm -f tok tok-seen");
+	assert_true(fd >= 0);
+	log_open(fd, LOG_TRACE);
+	struct op *op = tw_begin("execute_code", tw_args("code",
+	    "import hermes_tools, os, time\n" CELL
+	    "t = cell(call, 'token').hex()\n"
+	    "open('tok.new', 'w').write(t[:32] + '\\n' + t[32:])\n"
+	    "hermes_tools.write_file('tok.text', 'x')\n"
+	    "os.rename('tok.new', 'tok')\n"
+	    "while not os.path.exists('tok-seen'): time.sleep(0.02)\n"
+	    "print(hermes_tools.terminal('echo end')['output'])\n", NULL));
+
+	assert_non_null(op);
+	token = mem_str(tw_shell("until [ -s tok ]; do sleep 0.05; done; "
+	    "tr -d '\\n' < tok"));
+	assert_int_equal(strlen(token), 64);
+	assert_int_equal(real_count(token), 0);
+	engine_tells_nothing_of(token);
+	tw_shell("touch tok-seen");
+	tw_wait();
+	log_open(2, LOG_INFO);
+	close(fd);
+	expect("success", "end\n\n");
+	assert_non_null(strstr(json_get_str(tw.result, "status", ""), "success"));
+	grep = mem_printf("grep -rqF rpc '%s' && ! grep -rqF %s '%s'", path, token,
+	    cf.dir);
+	assert_int_equal(system(grep), 0);
+	tw_stop();
+}
+
+/* Frames without the token, both ways, into every mailbox that can be seen. */
+#define FORGE \
+	"z=$(printf '%064d' 0); n=0; for d in /tmp/gatehouse_exec_*; do " \
+	"[ -p \"$d/req\" ] || continue; n=$((n + 1)); " \
+	"echo \"$z {\\\"seq\\\":2,\\\"tool\\\":\\\"terminal\\\",\\\"args\\\":" \
+	"{\\\"command\\\":\\\"touch forged\\\"}}\" 1<>\"$d/req\"; " \
+	"echo \"$z {\\\"seq\\\":2,\\\"result\\\":{\\\"output\\\":\\\"forged\\\"}}\" " \
+	"1<>\"$d/res\"; done; echo $n"
+
+static void
+calls_and_answers_of_others_are_nothing(void **state)
+{
+	struct sandbox_cmd forge = { .command = FORGE };
+	struct ran r;
+
+	start(state);
+	tw_shell("rm -f up go forged");
+	struct op *op = tw_begin("execute_code", tw_args("code",
+	    "import os, time\nfrom hermes_tools import terminal\n"
+	    "terminal('touch up')\n"
+	    "while not os.path.exists('go'): time.sleep(0.02)\n"
+	    "print(terminal('echo mine')['output'], end='')\n", NULL));
+
+	assert_non_null(op);
+	tw_shell("until [ -e up ]; do sleep 0.05; done");
+	/* another session's commands, then others of this sandbox */
+	cf_begin(&r, &key_b, &forge);
+	cf_wait(&r);
+	if ((cf.props.isolation & SANDBOX_ISOLATED) == SANDBOX_ISOLATED)
+		assert_string_equal(r.output, "0\n");
+	cf_done(&r);
+	bool seen = strcmp(tw_shell(FORGE), "0\n") != 0;
+
+	if (*state == &by_files)
+		assert_true(seen);
+	tw_shell("touch go");
+	tw_wait();
+	expect("success", "mine\n");
+	assert_int_equal(json_get_int(tw.result, "tool_calls_made", -1), 2);
+	assert_string_equal(tw_shell("ls forged 2>/dev/null || echo none"),
+	    "none\n");
+	tw_stop();
+}
+
+/* Neither memory nor the loop is theirs; the script learns that it is over. */
+static void
+a_flood_of_frames_ends_the_listening(void **state)
+{
+	start(state);
+	run("import hermes_tools, os, signal\n" CELL
+	    "fd = cell(call, 'link')['out']\n"
+	    "try:\n"
+	    "    for i in range(3000): os.write(fd, b'x' * 1000 + b'\\n')\n"
+	    "except OSError as e:\n"
+	    "    print('cut')\n"
+	    "print('end')\n");
+	bool socket = *state != &by_files &&
+	    sandbox_can_rpc(cf.sb, key_a.owner);
+
+	expect("success", socket ? "cut\nend\n" : "end\n");
+	assert_non_null(strstr(tw_str("_warning"), "not heard any more"));
+	assert_string_equal(tw_shell("echo alive"), "alive\n");
 	tw_stop();
 }
 
@@ -236,10 +412,7 @@ forged_and_replayed_frames_get_nothing(void **state)
 {
 	start(state);
 	run("import hermes_tools, os, hmac, json\n"
-	    "def cell(f, name):\n"
-	    "    return dict(zip(f.__code__.co_freevars,\n"
-	    "        [c.cell_contents for c in f.__closure__]))[name]\n"
-	    "call = cell(hermes_tools.terminal, 'call')\n"
+	    CELL
 	    "link, token = cell(call, 'link'), cell(call, 'token')\n"
 	    "fd = link['out']\n"
 	    "body = json.dumps({'seq': 1, 'tool': 'terminal',\n"
@@ -311,16 +484,21 @@ static void
 node_calls_tools_too(void **state)
 {
 	start(state);
-	if (strncmp(tw_shell("command -v node || echo none"), "none", 4) == 0) {
-		print_message("# SKIP there is no node here\n");
-		tw_stop();
-		return;
-	}
+	bool there = strncmp(tw_shell("command -v node || echo none"), "none",
+	    4) != 0;
+
 	tw_call("execute_code", tw_args("language", "node", "code",
 	    "const h = require('hermes_tools');\n"
 	    "console.log(h.terminal('echo hi').output.trim());\n"
 	    "h.write_file('c9.txt', 'x\\n');\n"
 	    "console.log(h.read_file('c9.txt').content);\n", NULL));
+	if (!there) {
+		expect("error", NULL);
+		assert_non_null(strstr(tw_str("error"), "node is not in this "
+		    "sandbox"));
+		tw_stop();
+		return;
+	}
 	expect("success", "hi\n1|x\n\n");
 	tw_stop();
 }
@@ -363,6 +541,9 @@ code_add_cases(void)
 	BOTH(what_goes_wrong_is_told);
 	BOTH(calls_are_limited);
 	BOTH(the_token_is_nowhere_to_be_read);
+	BOTH(nobody_else_learns_the_token);
+	BOTH(calls_and_answers_of_others_are_nothing);
+	BOTH(a_flood_of_frames_ends_the_listening);
 	BOTH(forged_and_replayed_frames_get_nothing);
 	BOTH(a_forked_child_has_no_tools);
 	BOTH(node_calls_tools_too);
@@ -372,6 +553,8 @@ code_add_cases(void)
 	BOTH(a_cancel_ends_script_calls_and_children);
 	cf_case("code output_is_bounded_clean_and_masked",
 	    output_is_bounded_clean_and_masked, NULL);
+	cf_case("code every_end_is_clean_and_masked",
+	    every_end_is_clean_and_masked, NULL);
 	cf_case("code each_call_passes_the_gate", each_call_passes_the_gate, NULL);
 	cf_case("code a_shell_script_runs_the_same_way",
 	    a_shell_script_runs_the_same_way, NULL);

@@ -50,7 +50,8 @@ static void on_judged(void *arg, enum gate_outcome outcome,
 static void on_recorded(void *arg, const struct err *err);
 static void on_output(void *arg, int fd, const char *data, size_t len);
 static void on_ran(void *arg, const struct sandbox_result *res);
-static void on_closed(void *arg);
+static void on_late(void *arg);
+static void on_closed(struct code_call *c);
 
 static void
 code_enter(struct code_call *c, enum code_step step)
@@ -335,7 +336,7 @@ on_ran(void *arg, const struct sandbox_result *res)
 	code_enter(c, CODE_CLOSE);
 	if (c->link && rpc_link_busy(c->link))
 		c->c.timer = loop_after(c->c.env.loop, CLOSE_MS, "script's link",
-		    on_closed, c);
+		    on_late, c);
 	else
 		on_closed(c);
 }
@@ -382,10 +383,19 @@ result_of(struct code_call *c, struct buf *text, const struct buf *errors)
 	return result_new(c, "error", text->data, words);
 }
 
+/* The script never opened its end, or something of it holds on. */
 static void
-on_closed(void *arg)
+on_late(void *arg)
 {
 	struct code_call *c = arg;
+
+	c->c.timer = NULL;
+	on_closed(c);
+}
+
+static void
+on_closed(struct code_call *c)
+{
 	CLEANUP_BUF struct buf text, errors;
 	CLEANUP_FREE char *no_spool = NULL, *none = NULL;
 	const char *spool, *no_path;
