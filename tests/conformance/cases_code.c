@@ -193,6 +193,7 @@ output_is_bounded_clean_and_masked(void **state)
 	assert_null(strstr(out, "ghp_0123"));
 	assert_non_null(strstr(out, "oops 0\n"));
 	assert_null(strstr(out, "oops 4999"));
+	assert_non_null(strstr(strstr(out, "--- stderr ---"), "bytes omitted"));
 	assert_true(len > 55000 && len < 61000);
 	/* what was left out can be read */
 	CLEANUP_FREE char *id = mem_str(tw_str("full_output_id"));
