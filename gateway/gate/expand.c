@@ -254,6 +254,9 @@ expand_param(struct builder *b, const struct sh_part *part)
 		return;
 	}
 	bool known = param_value(b, part, &v);
+	if (!known && strcmp(part->op, "#") != 0 && names_secret(part->text,
+	    part->len) && !var_get(b->w, part->text, part->len))
+		b->flags |= FIELD_SECRET;
 	bool trims = part->op[0] == '%' || (part->op[0] == '#' && part->op[1]);
 	if (part->arg && (part->arg->next || !strcmp(part->op, "*")) &&
 	    b->w->code_in_values)
@@ -281,9 +284,6 @@ expand_param(struct builder *b, const struct sh_part *part)
 	} else {
 		/* an environment variable: its value or the default */
 		mark(b, MARK_ANY);
-		if (!var_get(b->w, part->text, part->len) &&
-		    names_secret(part->text, part->len))
-			b->flags |= FIELD_SECRET;
 		b->flags |= v.flags & (FIELD_TAINT | FIELD_DATA);
 	}
 	if (part->quoted)

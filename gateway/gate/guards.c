@@ -38,6 +38,9 @@ static const char *const cred_globs[] = {
 	"*/.config/sops*", "*/*.pem.key", "*/.step/*", "*/kubeconfig",
 	"/root/.*_history", "/proc/*/fd/*", "*/.mc/config.json", "*/.dockercfg",
 	"/etc/kubernetes/*", "*/.rhosts", "*/.fetchmailrc", "*/.msmtprc",
+	"*/.m2/settings*.xml", "*/.gradle/gradle.properties", "*/wallet.dat",
+	"*/.wallet*", "*/.electrum/*", "*/.ethereum/*", "*/.config/solana/*",
+	"*/\\*.env",
 };
 
 #define RC "overwrite shell start-up file"

@@ -54,6 +54,17 @@ in_tool_dir(struct walk *w, const char *p)
 	return false;
 }
 
+/* NAME=value of make or configure is like one of the environment. */
+static void
+make_variable(struct walk *w, const struct gate_field *f)
+{
+	const char *eq = strchr(f->s, '=');
+	if (!eq || eq == f->s)
+		return;
+	struct gate_field v = field_text(w, eq + 1, strlen(eq + 1), f->flags);
+	rule_env(w, arena_strn(w->arena, f->s, strcspn(f->s, ":+?=")), &v, true);
+}
+
 /* A command given with its path: the workspace's own programs are like its
  * scripts; elsewhere only the usual directories of tools count. */
 void
@@ -67,6 +78,8 @@ rule_program(struct walk *w, struct gate_cmd *c)
 			c->v[0].s);
 		return;
 	}
+	for (size_t i = 1; i < c->n && strcmp(c->name, "configure") == 0; i++)
+		make_variable(w, &c->v[i]);
 	if (p.zone == ZONE_INSIDE)
 		rule_run_script(w, c, &c->v[0]);
 	else if (!kind_find(c->name))
@@ -86,17 +99,6 @@ make_elsewhere(struct walk *w, const struct gate_field *f)
 	if (dir.len > 0)
 		path_check_write(w, &dir, "installs into");
 	return dir.len > 0;
-}
-
-/* NAME=value of make is like one of the environment. */
-static void
-make_variable(struct walk *w, const struct gate_field *f)
-{
-	const char *eq = strchr(f->s, '=');
-	if (!eq || eq == f->s)
-		return;
-	struct gate_field v = field_text(w, eq + 1, strlen(eq + 1), f->flags);
-	rule_env(w, arena_strn(w->arena, f->s, strcspn(f->s, ":+?=")), &v, true);
 }
 
 static void
@@ -264,6 +266,13 @@ rule_cmake(struct walk *w, struct gate_cmd *c, const char *arg)
 				"it installs into the system");
 		if ((field_is(f, "-P") || field_is(f, "-f")) && i + 1 < c->n)
 			rule_run_script(w, c, &c->v[i + 1]);
+		const char *eq = strncmp(f->s, "-DCMAKE_", 8) ? NULL : strchr(f->s, '=');
+		struct gate_field to = field_text(w, eq ? eq + 1 : "", eq ?
+			strlen(eq + 1) : 0, f->flags);
+		if (eq && (strstr(f->s, "COMPILER") || strstr(f->s, "TOOLCHAIN_FILE") ||
+		    strstr(f->s, "LAUNCHER") || strstr(f->s, "_PROGRAM")) &&
+		    strchr(to.s, '/') && !path_beneath(to.s, "/usr/bin"))
+			rule_run_script(w, c, &to);
 		if (field_is(f, "-E") && i + 2 < c->n &&
 		    !strcmp(c->name, "cmake")) {
 			struct gate_cmd sub = *c;

@@ -256,6 +256,10 @@ rule_kubectl(struct walk *w, struct gate_cmd *c, const char *arg)
 	    word_in(c->v[at + 1].s, c->v[at + 1].len, "view get-contexts "
 	    "current-context get-clusters"))
 		return;
+	if (!strcmp(verb, "auth") && !(at + 1 < c->n && word_in(c->v[at + 1].s,
+	    c->v[at + 1].len, "can-i whoami")))
+		walk_ask(w, GATE_CLASS_NETWORK, "change of a cluster",
+			"%s auth changes who may do what", c->name);
 	if (!strcmp(verb, "rollout") && at + 1 < c->n &&
 	    word_in(c->v[at + 1].s, c->v[at + 1].len, "status history"))
 		return;
@@ -330,7 +334,8 @@ cloud_secret(const char *s)
 		strstr(s, "print-identity-token") || strstr(s, "password") ||
 		strstr(s, "credential") || strstr(s, "get-session-token") ||
 		strstr(s, "get-access-token") || !strcmp(s, "--with-decryption") ||
-		strstr(s, "get-authorization-token");
+		strstr(s, "get-authorization-token") || !strcmp(s, "config:get") ||
+		!strcmp(s, "keys");
 }
 
 /* aws, gcloud, az and more: only what shows is silent. */
@@ -342,7 +347,7 @@ rule_cloud(struct walk *w, struct gate_cmd *c, const char *arg)
 		const char *s = c->v[i].s;
 		secret |= cloud_secret(s);
 		changes |= !strcmp(s, "--prod") || !strncmp(s, "-auto-approve", 13) ||
-			!strncmp(s, "-destroy", 8) || !strncmp(s, "-out=/", 6);
+			(!strncmp(s, "-destroy", 8) && !cmd_arg_is(c, 1, "plan")) || !strncmp(s, "-out=/", 6);
 		if (s[0] == '-') {	/* its value is no verb */
 			i += !strncmp(s, "--", 2) && !strchr(s, '=') && any &&
 				i + 2 < c->n && c->v[i + 1].s[0] != '-';

@@ -79,9 +79,29 @@ harmless_value(const char *name, const char *s)
 	return true;
 }
 
+/* Options that load or run nothing, and nothing that a shell would obey. */
+static bool
+harmless_options(const char *s)
+{
+	static const char *const bad[] = { "-wrapper", "-fplugin", "-specs", "-B",
+		"-c", "-C", "-e", "-l", "-L", "-s ", "-S", "-u", "--cmd", "--eval",
+		"--load", "-plugin", "-X", "-k", "-o", "-O/", "-O.", "--lesskey" };
+	if (strpbrk(s, ";|&<>$`()+!'\"\\\n{}*?~\x01\x02\x03\x04\x05"))
+		return false;
+	for (; *s; s += strcspn(s, " ")) {
+		s += strspn(s, " ");
+		for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+			if (strncmp(s, bad[i], strlen(bad[i])) == 0)
+				return false;
+	}
+	return true;
+}
+
 bool
 rule_program_is_harmless(const char *s)
 {
+	if (!harmless_options(s + strcspn(s, " ")))
+		return false;
 	return *s == '\0' || word_in(s, strcspn(s, " "), "cat true : less more "
 		"gcc g++ cc c++ clang clang++ tcc ld ar gmake make gcc-12 gcc-13 "
 		"clang-15 clang-16 lld gold ccache vim vi nano emacs code none") ;

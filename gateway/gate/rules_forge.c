@@ -42,7 +42,8 @@ rule_gh(struct walk *w, struct gate_cmd *c, const char *arg)
 	else if (word_in(noun->s, noun->len, "gist") &&
 	    !word_in(v, strlen(v), "list view"))
 		walk_ask(w, GATE_CLASS_NETWORK, "data sent out", "a gist is published");
-	else if (word_in(v, strlen(v), bad) ||
+	else if ((word_in(v, strlen(v), bad) && !(!strcmp(v, "review") &&
+	    opts_has(c, "", "c", "comment"))) ||
 	    (word_in(noun->s, noun->len, "workflow") && !strcmp(v, "run")) ||
 	    (word_in(noun->s, noun->len, "release repo") &&
 	    word_in(v, strlen(v), "create edit")))

@@ -49,7 +49,7 @@ static void
 check_transport(struct walk *w, const char *s)
 {
 	size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789+-");
-	if (n > 0 && s[n] == ':' && s[n + 1] == ':')
+	if ((n > 0 && s[n] == ':' && s[n + 1] == ':') || strstr(s, "://-"))
 		RUNS(w, "the address %s makes git run a program", s);
 }
 
@@ -64,8 +64,10 @@ check_programs(struct walk *w, const struct gate_cmd *c, const char *sub)
 	while ((k = opts_next(&o)) != OPT_END) {
 		if (k == OPT_WORD || o.val)
 			check_transport(w, k == OPT_WORD ? o.word->s : o.val);
+		if (k == OPT_WORD && o.word->s[0] == '/')
+			path_check_read(w, o.word);
 		if (o.val && (k == 'o' || (k == OPT_LONG && (opts_long(&o, "output", 3) ||
-		    word_in(o.name, o.name_len, "output-directory separate-git-dir")))))
+		    word_in(o.name, o.name_len, "output-directory separate-git-dir directory")))))
 			path_check_write(w, &o.val_field, "writes");
 		if (k == OPT_LONG && (opts_long(&o, "upload-pack", 8) ||
 		    opts_long(&o, "receive-pack", 8) || opts_long(&o, "ext-diff", 5) ||
@@ -110,13 +112,14 @@ git_push(struct walk *w, const struct gate_cmd *c)
 	struct opts o;
 	int k;
 	size_t words = 0;
+	bool dry = has(c, "n", "dry-run");
 	opts_init(&o, c, "o:", "push-option repo receive-pack exec");
 	while ((k = opts_next(&o)) != OPT_END) {
-		if (k == 'f' || (k == OPT_LONG && opts_long(&o, "force-with-lease", 2)))
+		if (!dry && (k == 'f' || (k == OPT_LONG && opts_long(&o, "force-with-lease", 2))))
 			LOST(w, "git force push (rewrites remote history)",
 				"it overwrites what others may have pushed");
-		else if (k == 'd' || (k == OPT_LONG && (opts_long(&o, "delete", 2) ||
-		    opts_long(&o, "mirror", 2) || opts_long(&o, "prune", 3))))
+		else if (!dry && (k == 'd' || (k == OPT_LONG && (opts_long(&o, "delete", 2) ||
+		    opts_long(&o, "mirror", 2) || opts_long(&o, "prune", 3)))))
 			LOST(w, "git push that deletes", "it deletes remote branches");
 		if (k != OPT_WORD)
 			continue;
@@ -126,10 +129,10 @@ git_push(struct walk *w, const struct gate_cmd *c)
 		    FIELD_ANY)))
 			walk_ask(w, GATE_CLASS_NETWORK, "git push to an address",
 				"it sends the repository to %s", s);
-		else if (words > 1 && s[0] == '+')
+		else if (words > 1 && s[0] == '+' && !dry)
 			LOST(w, "git force push (rewrites remote history)",
 				"+ overwrites what others may have pushed");
-		else if (words > 1 && s[0] == ':')
+		else if (words > 1 && s[0] == ':' && !dry)
 			LOST(w, "git push that deletes", "it deletes %s there", s + 1);
 		else if (words > 1 && (o.word->flags & FIELD_ANY))
 			walk_ask(w, GATE_CLASS_NETWORK, "git push to an address",
@@ -311,7 +314,7 @@ git_lossy(struct walk *w, struct gate_cmd *c, const char *sub)
 			"it sends a part of the repository");
 	if (!strcmp(sub, "tag") && has(c, "df", "delete force"))
 		LOST(w, "git tag deleted", "a tag is deleted or moved");
-	if (!strcmp(sub, "rm") && has(c, "r", "") && !has(c, "", "cached"))
+	if (!strcmp(sub, "rm") && has(c, "r", "") && !has(c, "n", "cached dry-run"))
 		LOST(w, "recursive delete", "it deletes directories");
 	if (!strcmp(sub, "worktree") && operand_in(c, 0, "remove") && has(c, "f", "force"))
 		LOST(w, "git discards changes", "a worktree is deleted with its changes");
@@ -419,6 +422,12 @@ git_makes(struct walk *w, const struct gate_cmd *c, const char *sub)
 static void
 git_sub(struct walk *w, struct gate_cmd *c, const char *sub)
 {
+	static const struct {
+		const char *names;
+		void (*rule)(struct walk *w, const struct gate_cmd *c);
+	} subs[] = { { "push", git_push }, { "checkout", git_checkout },
+		{ "stash", git_stash }, { "config", git_config }, { "fetch pull",
+		git_fetch }, { "clone", git_clone }, { "remote", git_remote } };
 	if (!known_subcommand(sub))
 		RUNS(w, "git %s is an alias or another program", sub);
 	check_programs(w, c, sub);
@@ -426,30 +435,22 @@ git_sub(struct walk *w, struct gate_cmd *c, const char *sub)
 	git_running(w, c, sub);
 	git_out(c, sub);
 	git_makes(w, c, sub);
+	if (!strcmp(sub, "apply") && has(c, "", "unsafe-paths"))
+		LOST(w, "write outside the workspace", "the patch may change any file");
 	if (word_in(sub, strlen(sub), "apply am") && (c->in.flags & FIELD_FETCHED))
 		w->tree_fetched = true;
-	if (!strcmp(sub, "push"))
-		git_push(w, c);
-	else if (!strcmp(sub, "checkout"))
-		git_checkout(w, c);
-	else if (!strcmp(sub, "stash"))
-		git_stash(w, c);
-	else if (!strcmp(sub, "config"))
-		git_config(w, c);
-	else if (word_in(sub, strlen(sub), "fetch pull"))
-		git_fetch(w, c);
-	else if (!strcmp(sub, "clone"))
-		git_clone(w, c);
-	else if (!strcmp(sub, "remote"))
-		git_remote(w, c);
-	else if (!strcmp(sub, "rm") || !strcmp(sub, "mv")) {
+	for (size_t i = 0; i < sizeof(subs) / sizeof(subs[0]); i++)
+		if (word_in(sub, strlen(sub), subs[i].names))
+			subs[i].rule(w, c);
+	if (!strcmp(sub, "rm") || !strcmp(sub, "mv")) {
 		struct opts o;
 		int k;
-		if (!strcmp(sub, "rm") && has(c, "f", "force") && !has(c, "", "cached"))
+		if (!strcmp(sub, "rm") && has(c, "f", "force") &&
+		    !has(c, "n", "cached dry-run"))
 			LOST(w, "git discards changes", "git rm -f deletes changed files");
 		opts_init(&o, c, "", "");
 		while ((k = opts_next(&o)) != OPT_END)
-			if (k == OPT_WORD && !has(c, "", "cached"))
+			if (k == OPT_WORD && !has(c, "n", "cached dry-run"))
 				path_check_delete(w, o.word, false);
 	} else if (!strcmp(sub, "show") || !strcmp(sub, "cat-file")) {
 		for (size_t i = 1; i < c->n; i++)

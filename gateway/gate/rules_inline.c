@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "gateway/gate/inline_words.h"
 #include "gateway/gate/rules.h"
 
 struct inline_scan {
@@ -17,67 +18,11 @@ struct inline_scan {
 	char before;		/* last byte of code that wasn't blank */
 	const char *literals[64];
 	size_t nliterals;
+	bool yaml;		/* its load makes objects, safe_load doesn't */
 	bool foreign;		/* imports what isn't of the standard library */
 	const char *modules[4];	/* those; in JavaScript: names declared */
 	size_t nmodules;
 };
-
-static const char py_modules[] = "json sys math re datetime collections "
-	"itertools functools string textwrap statistics random time decimal "
-	"fractions base64 hashlib platform struct unicodedata pprint typing "
-	"dataclasses calendar uuid csv html urllib cmath heapq bisect enum "
-	"binascii zlib difflib numbers array copy os ast colorsys tomllib";
-static const char py_denied[] = "exec eval compile getattr setattr delattr "
-	"globals locals vars input breakpoint modules system popen spawn fork "
-	"kill remove unlink rmdir removedirs rename renames rmtree chmod chown "
-	"urlopen urlretrieve request Request subprocess shutil ctypes importlib "
-	"builtins pty socket environ putenv open_code memoryview type object "
-	"attrgetter methodcaller Popen execv execve execl execlp execvp startfile "
-	"mkdir makedirs symlink link truncate write_text write_bytes codecs "
-	"codeop runpy inspect gc settrace setprofile meta_path path_hooks";
-/* Never fit to be imported, whatever is done with it. */
-static const char py_risky[] = "subprocess shutil socket ctypes importlib builtins "
-	"pty code types runpy codeop inspect gc multiprocessing threading asyncio "
-	"signal pickle marshal shelve dbm http ftplib smtplib telnetlib xmlrpc "
-	"webbrowser antigravity this tempfile glob pathlib fileinput mmap fcntl "
-	"resource pwd grp termios tty sched ssl select selectors io operator "
-	"posix posixpath nt paramiko fabric pexpect sh plumbum invoke psutil "
-	"requests_html playwright selenium";
-static const char py_os[] = "getcwd path listdir sep name cpu_count linesep "
-	"curdir stat scandir walk";
-static const char py_sys[] = "version version_info argv stdin stdout stderr "
-	"path platform executable maxsize exit byteorder getsizeof "
-	"implementation prefix base_prefix";
-static const char node_allowed[] = "console log error warn JSON parse stringify "
-	"Math max min floor ceil round abs pow sqrt random PI Date now toISOString "
-	"Object keys values entries Array from map filter reduce join length "
-	"String Number Boolean parseInt parseFloat toString toUpperCase "
-	"toLowerCase split slice sort reverse trim includes indexOf repeat let "
-	"const var for of in if else return null true false undefined new "
-	"typeof isNaN NaN Infinity process version versions node v8 platform "
-	"arch require scripts dependencies devDependencies name padStart "
-	"padEnd Set Map size has get push pop toFixed while function i j k x y "
-	"a b c n s e concat every some find isArray fill";
-static const char perl_allowed[] = "print printf say if unless else elsif and or "
-	"not chomp chop lc uc lcfirst ucfirst length split join sprintf substr "
-	"index reverse sort keys values each map grep my our scalar push shift "
-	"pop next last for foreach while until BEGIN END eq ne lt gt le ge cmp "
-	"x int abs sqrt hex oct ord chr defined exists sum max min tr y s m qw q "
-	"qq NF NR a b wantarray sprintf strict warnings use List Util "
-	"STDIN STDERR STDOUT exit";
-static const char ruby_allowed[] = "puts print p each map select reject join "
-	"split size length to_s to_i to_f times upto downto reverse sort uniq "
-	"sum min max inject reduce if else end do unless nil true false x y i n "
-	"a b e RUBY_VERSION upcase downcase strip include first last count "
-	"require json JSON parse STDIN read pretty_generate gsub sub";
-static const char php_allowed[] = "echo print phpversion PHP_VERSION PHP_EOL "
-	"json_encode json_decode strlen count implode explode strtoupper "
-	"strtolower date time PHP_OS PHP_INT_MAX var_dump print_r range "
-	"array_sum array_map true false null if else foreach as for md5 sha1 "
-	"phpinfo ini_get extension_loaded";
-static const char lua_allowed[] = "print string format tostring tonumber math "
-	"floor sqrt pi _VERSION for do end in pairs ipairs if then else local i "
-	"x y n a b upper lower rep table concat";
 
 static char
 look(const struct inline_scan *p, size_t ahead)
@@ -212,14 +157,15 @@ python_import(struct inline_scan *p, bool from)
 		skip_blanks(p);
 		size_t n = word_at(p);
 		const char *s = p->s + p->pos;
-		if (n > 0 && !from && !word_in(s, n, py_modules) &&
-		    !word_in(s, n, py_risky) && p->nmodules < 4) {
+		if (n > 0 && !from && !word_in(s, n, inline_py_modules) &&
+		    !word_in(s, n, inline_py_risky) && p->nmodules < 4) {
 			p->foreign = true;
 			p->modules[p->nmodules++] = arena_strn(p->w->arena, s, n);
-		} else if (n == 0 || !word_in(s, n, py_modules) ||
+		} else if (n == 0 || !word_in(s, n, inline_py_modules) ||
 		    (from && (word_in(s, n, "os sys ast copy")))) {
 			p->dirty = true;
 		}
+		p->yaml |= word_in(s, n, "yaml");
 		note_word(p, s, n);
 		p->pos += n ? n : 1;
 		while (look(p, 0) == '.' || isalnum((unsigned char)look(p, 0)))
@@ -314,6 +260,7 @@ foreign_word(const struct inline_scan *p, const char *s, size_t n)
 {
 	return foreign_name(p, s, n) || word_in(s, n, "import print __version__ __file__ __name__ VERSION "
 		"version cuda is_available device_count str True False sys os f "
+		"sqlite_version get_version getsitepackages "
 		"if else for in not and or");
 }
 
@@ -334,11 +281,13 @@ python_word(struct inline_scan *p, const char *s, size_t n, char before)
 			k = word_at(p);
 		}
 		if (k == 0 || before == '.' ||
-		    !word_in(p->s + p->pos, k, os ? py_os : py_sys))
+		    !word_in(p->s + p->pos, k, os ? inline_py_os : inline_py_sys))
 			p->dirty = true;
 	} else if (word_in(s, n, "__version__ __name__ __file__ __doc__")) {
 		return;
-	} else if (word_in(s, n, py_denied) || (s[0] == '_' && n > 1)) {
+	} else if (p->yaml && word_in(s, n, "load load_all")) {
+		p->dirty = true;
+	} else if (word_in(s, n, inline_py_denied) || (s[0] == '_' && n > 1)) {
 		p->dirty = true;
 	} else if (look(p, 0) == '"' || look(p, 0) == '\'') {
 		bool format = n <= 2 && (strchr("fFtT", s[0]) ||
@@ -353,9 +302,9 @@ other_word(struct inline_scan *p, const char *lang, const char *s, size_t n,
 {
 	static const struct {
 		const char *lang, *allowed;
-	} lists[] = { { "node", node_allowed }, { "perl", perl_allowed },
-		{ "ruby", ruby_allowed }, { "php", php_allowed },
-		{ "lua", lua_allowed } };
+	} lists[] = { { "node", inline_node_allowed }, { "perl", inline_perl_allowed },
+		{ "ruby", inline_ruby_allowed }, { "php", inline_php_allowed },
+		{ "lua", inline_lua_allowed } };
 	bool variable = before && strchr("$@%", before) &&
 		(!strcmp(lang, "perl") || !strcmp(lang, "php"));
 	if (!strcmp(lang, "node") && word_in(s, n, "const let var"))
@@ -379,12 +328,17 @@ other_word(struct inline_scan *p, const char *lang, const char *s, size_t n,
 		const char *end = memchr(p->s + p->pos, ')', p->len - p->pos);
 		bool data = end && end - p->s > 8 && (!strncmp(end - 6, ".json", 5) ||
 			!strncmp(end - 6, "/json", 5));
+		const char *m = p->s + p->pos + 2;
+		size_t k = end ? strcspn(m, "'\"") : 0;
+		data |= k > 0 && (m[-1] == '\'' || m[-1] == '"') && m + k + 1 == end &&
+			word_in(m, k, "os path util");
 		p->dirty |= !strcmp(lang, "node") ? !data :
 			strncmp(p->s + p->pos + 1, "'json'", 6) != 0;
 	}
-	if (word_in(s, n, "process") && (strncmp(p->s + p->pos, ".version", 8) &&
-	    strncmp(p->s + p->pos, ".platform", 9) &&
-	    strncmp(p->s + p->pos, ".arch", 5)))
+	const char *of = p->s + p->pos + 1;
+	if (word_in(s, n, "process") && (look(p, 0) != '.' || !word_in(of,
+	    strspn(of, "abcdefghijklmnopqrstuvwxyzU"), "version versions platform arch "
+	    "exit cwd uptime memoryUsage")))
 		p->dirty = true;
 }
 

@@ -103,7 +103,8 @@ rule_npx(struct walk *w, struct gate_cmd *c, const char *arg)
 static void
 npm_install(struct walk *w, struct gate_cmd *c, size_t at)
 {
-	if (opts_has(c, "", "g", "global location"))
+	if (opts_has(c, "", "g", "global location") && !word_in(c->v[at].s,
+	    c->v[at].len, "ls list ll la prefix root bin outdated view explain why"))
 		ask_wide(w, c->name);
 	for (size_t i = 1; i < c->n; i++) {
 		const struct gate_field *f = &c->v[i];
@@ -381,7 +382,8 @@ rule_go(struct walk *w, struct gate_cmd *c, const char *arg)
 			"go env -w keeps settings that later runs obey");
 	if (field_is(sub, "clean") && opts_has(c, "", "", "") == false)
 		for (size_t i = 2; i < c->n; i++)
-			if (strstr(c->v[i].s, "cache"))
+			if (strstr(c->v[i].s, "cache") &&
+			    !strstr(c->v[i].s, "testcache"))
 				walk_ask(w, GATE_CLASS_FILES,
 					"write outside the workspace",
 					"it empties the user's cache");
@@ -482,6 +484,6 @@ const struct gate_kind kinds_pkg[] = {
 	  "do-release-upgrade unattended-upgrade rustup nvm fnm volta pyenv rbenv "
 	  "sdk jenv n corepack ghcup opam-init ollama-install", rule_syspkg,
 	  "list ls show current which version --version versions --list "
-	  "showmanual showhold use which-all" },
+	  "showmanual showhold use which-all local" },
 	{ NULL, NULL, NULL },
 };

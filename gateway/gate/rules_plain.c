@@ -344,7 +344,7 @@ rule_base(struct walk *w, struct gate_cmd *c, const char *arg)
 static void
 rule_mktemp(struct walk *w, struct gate_cmd *c, const char *arg)
 {
-	static const char made[] = "/tmp/\x02";
+	static const char made[] = "/tmp/tmp.\x02";
 	(void)arg;
 	for (size_t i = 1; i < c->n; i++)
 		if (c->v[i].s[0] == '/')
@@ -353,6 +353,15 @@ rule_mktemp(struct walk *w, struct gate_cmd *c, const char *arg)
 }
 
 /* man, less: a pager and a browser are programs. */
+/* less +G, +/word, +100: going somewhere; ! | s v run or write something. */
+static bool
+pager_goes(const char *s)
+{
+	if (strpbrk(s, "!|\n"))
+		return false;
+	return strchr("/?&", *s) || strspn(s, "gGFnNpP%0123456789") == strlen(s);
+}
+
 static void
 rule_pager(struct walk *w, struct gate_cmd *c, const char *arg)
 {
@@ -361,13 +370,14 @@ rule_pager(struct walk *w, struct gate_cmd *c, const char *arg)
 	opts_init(&o, c, arg, "pager html");
 	while ((k = opts_next(&o)) != OPT_END) {
 		bool man = strcmp(c->name, "man") == 0;
-		if (k == OPT_WORD && (o.word->s[0] == '+' ||
-		    strncmp(o.word->s, "!", 1) == 0))
+		if (k == OPT_WORD && ((o.word->s[0] == '+' &&
+		    !pager_goes(o.word->s + 1)) || o.word->s[0] == '!'))
 			walk_ask(w, GATE_CLASS_CODE, "program run through an option",
 				"%s runs a command of its own (%s)", c->name, o.word->s);
-		else if (k == OPT_WORD && !man)
+		else if (k == OPT_WORD && !man && o.word->s[0] != '+')
 			path_check_read(w, o.word);
-		else if (man && (k == 'P' || k == 'H' || (k == OPT_LONG &&
+		else if (man && !(o.val && k != 'H' && rule_program_is_harmless(
+		    o.val)) && (k == 'P' || k == 'H' || (k == OPT_LONG &&
 		    (opts_long(&o, "pager", 2) || opts_long(&o, "html", 2) ||
 		    opts_long(&o, "browser", 2)))))
 			walk_ask(w, GATE_CLASS_CODE, "program run through an option",

@@ -454,7 +454,7 @@ const struct gate_kind kinds_text[] = {
 	  "markdown groff troff pdflatex xelatex lualatex latexmk latex bibtex "
 	  "tectonic typst dot neato plantuml mmdc sass lessc terser uglifyjs "
 	  "convert magick mogrify ffmpeg sox lame optipng pngquant jpegoptim "
-	  "cwebp inkscape rsvg-convert gs qpdf pdftk pdftotext pdfunite "
+	  "soffice libreoffice cwebp inkscape rsvg-convert gs qpdf pdftk pdftotext pdfunite "
 	  "pdfseparate wkhtmltopdf ps2pdf tesseract gifsicle",
 	  rule_format, "i:c:o:f:t:s:r:q:d:" },
 	{ "dc", rule_dc, NULL },
