@@ -7,10 +7,21 @@
 #include <cmocka.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "tests/world.h"
+
+static struct json *kept;
+
+static void
+on_approvals(void *arg, const struct json *rows, const struct err *err)
+{
+	(void)arg;
+	assert_null(err);
+	kept = json_clone(rows);
+}
 
 static void
 start(struct world *w, uint64_t seed)
@@ -125,6 +136,43 @@ what_is_never_allowed_is_neither_asked_nor_run(void **state)
 		assert_non_null(strstr(text, "never allowed"));
 		world_done(&w);
 	}
+}
+
+/* Longer than what is read: never, and kept whole for the operator. */
+static void
+too_long_to_be_read_is_never_and_kept(void **state)
+{
+	struct world w;
+	struct buf long_one CLEANUP_BUF;
+
+	(void)state;
+	buf_init(&long_one, 200000);
+	buf_add_str(&long_one, "echo ");
+	while (long_one.len < 131072 + 5)
+		buf_add_char(&long_one, 'x');
+	world_init(&w, 11);
+	fake_sandbox.isolated = true;
+	world_boot(&w);
+	fake_model_script(w.model, &(struct fake_answer){ .call = long_one.data });
+	fake_say(w.platform, "1001", "please");
+	assert_true(world_settle(&w, 5000));
+	assert_int_equal(fake_sandbox_ran(long_one.data), 0);
+	CLEANUP_FREE char *text = fake_model_request_text(w.model, 1);
+
+	assert_non_null(strstr(text, "longer than 128 KiB"));
+	kept = NULL;
+	store_approvals(w.store, 10, on_approvals, NULL);
+	while (!kept) {
+		sim_wait(w.loop, 5000);
+		sim_run_until_idle(w.loop);
+	}
+	const struct json *row = json_first(kept);
+
+	assert_string_equal(json_get_str(row, "outcome", ""), "never");
+	assert_string_equal(json_get_str(json_get(row, "row"), "command", ""),
+	    long_one.data);
+	json_free(&kept);
+	world_done(&w);
 }
 
 /* A yes for the question before comes late: it is no yes for this one. */
@@ -414,6 +462,82 @@ races_around_the_limit_have_one_outcome(void **state)
 	}
 }
 
+enum event { PRESS, DENY, LIMIT, NEW_MESSAGE, STOP, CRASH, CLEAN_STOP, EVENTS };
+
+/* True: from now on nothing may run any more, whoever says yes. */
+static bool
+happens(struct world *w, enum event e, const char *yes, const char *no)
+{
+	switch (e) {
+	case PRESS:
+		fake_press(w->platform, "1001", yes);
+		return false;
+	case DENY:
+		fake_press(w->platform, "1001", no);
+		return true;
+	case LIMIT:
+		world_pass(w, 300001);
+		return true;
+	case NEW_MESSAGE:
+		fake_say(w->platform, "1001", "something else");
+		return true;
+	case STOP:
+		fake_say(w->platform, "1001", "/stop");
+		return true;
+	case CRASH:
+		world_crash(w);
+		world_boot(w);
+		return true;
+	case CLEAN_STOP:
+		world_stop(w);
+		world_boot(w);
+		return true;
+	case EVENTS:
+		break;
+	}
+	return false;
+}
+
+/*
+ * Every order of two events and a press between or after them, with no time, an
+ * instant or a second between: the command runs at most once, and only if the
+ * press came before anything that ends the question.  Without SOAK each fifth.
+ */
+static void
+every_order_of_press_end_and_restart(void **state)
+{
+	int step = getenv("SOAK") ? 1 : 5;
+
+	(void)state;
+	for (int n = 0; n < EVENTS * EVENTS * 3 * 3; n += step) {
+		enum event pair[] = { (enum event)(n % EVENTS),
+			(enum event)(n / EVENTS % EVENTS) };
+		int place = n / (EVENTS * EVENTS) % 3, gap = n / (EVENTS * EVENTS * 3);
+		const msec_t gaps[] = { 0, 1, 1000 };
+		bool ended = false, may = false;
+		struct world w;
+
+		start(&w, (uint64_t)n + 100);
+		CLEANUP_FREE char *yes = press_data(&w, "once");
+		CLEANUP_FREE char *no = press_data(&w, "deny");
+
+		for (int i = 0, k = 0; i < 3; i++) {
+			enum event e = i == place ? PRESS : pair[k++];
+
+			may |= e == PRESS && !ended;
+			ended |= happens(&w, e, yes, no);
+			world_pass(&w, gaps[gap]);
+		}
+		/* A run that a restart resumed may ask anew: nobody answers. */
+		assert_true(world_settle(&w, 700000));
+		size_t ran = fake_sandbox_ran("rm -r gone");
+
+		assert_true(ran <= 1);
+		assert_true(may || ran == 0);
+		world_done(&w);
+	}
+}
+
 int
 main(void)
 {
@@ -422,6 +546,7 @@ main(void)
 		cmocka_unit_test(answers_by_command_and_by_plain_word),
 		cmocka_unit_test(a_workdir_is_judged_where_it_leads),
 		cmocka_unit_test(what_is_never_allowed_is_neither_asked_nor_run),
+		cmocka_unit_test(too_long_to_be_read_is_never_and_kept),
 		cmocka_unit_test(a_yes_older_than_the_question_approves_nothing),
 		cmocka_unit_test(silence_becomes_timeout_not_yes),
 		cmocka_unit_test(a_question_expires_also_while_the_machine_sleeps),
@@ -435,6 +560,7 @@ main(void)
 		cmocka_unit_test(an_open_question_is_expired_by_a_restart),
 		cmocka_unit_test(the_gate_blocks_only_the_run_that_waits),
 		cmocka_unit_test(races_around_the_limit_have_one_outcome),
+		cmocka_unit_test(every_order_of_press_end_and_restart),
 	};
 
 	return cmocka_run_group_tests_name("scenario gate", tests, NULL, NULL);

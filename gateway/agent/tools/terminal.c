@@ -14,12 +14,12 @@
 #include "gateway/gate/gate.h"
 #include "gateway/notices.h"
 #include "sandbox/cwd.h"
+#include "sandbox/exec.h"
 #include "sandbox/exit_meaning.h"
 #include "sandbox/lookout.h"
 
 #define TIMEOUT_MAX_S 600
 #define ASKED_MAX 3		/* times, while what it was allowed in changes */
-#define COMMAND_MAX (128 * 1024)
 
 enum terminal_step { TERM_GATE, TERM_RECORD, TERM_RUN };
 
@@ -164,10 +164,10 @@ find_fault(const struct json *args)
 
 	if (!command[strspn(command, " \t\r\n")])
 		return mem_str("command is empty: give the shell command to run");
-	if (strlen(command) > COMMAND_MAX)
-		return mem_printf("command has %zu bytes; %d are allowed: "
+	if (strlen(command) > EXEC_COMMAND_MAX)	/* what is long goes to the gate */
+		return mem_printf("command has %zu bytes; %d are the most: "
 		    "write a script file first and run it", strlen(command),
-		    COMMAND_MAX);
+		    EXEC_COMMAND_MAX);
 	if (timeout < 1)
 		return mem_str("timeout must be 1 or more seconds");
 	if (timeout > TIMEOUT_MAX_S && !background)
