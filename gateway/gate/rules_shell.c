@@ -217,7 +217,7 @@ rule_cd(struct walk *w, struct gate_cmd *c, const char *arg)
 		go_to(w, w->s.cwd_before, w->s.cwd_else);
 	} else {
 		struct path p = path_of(w, to);
-		bool known = p.zone != ZONE_UNKNOWN;
+		bool known = p.norm && p.zone != ZONE_UNKNOWN;
 		go_to(w, known ? p.norm : NULL, known ?
 			directory_else(w, to->s, p.norm) : NULL);
 	}
