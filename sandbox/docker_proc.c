@@ -99,46 +99,16 @@ io_end(void *arg, const struct err *err)
 		hunt_start(p, true);
 }
 
-static const struct far_io io = { io_write, io_end };
-
 static void
-on_started(void *arg, int pid)
+io_started(void *arg)
 {
 	struct proc *p = arg;
 
 	p->box->proved = true;
 	p->box->inst->broken_starts = 0;
-	p->events->started(p->arg, pid);
 }
 
-static void
-on_output(void *arg, int fd, const char *data, size_t len)
-{
-	struct proc *p = arg;
-
-	p->events->output(p->arg, fd, data, len);
-}
-
-static void
-on_giveback(void *arg, const char *data, size_t len)
-{
-	struct proc *p = arg;
-
-	p->events->giveback(p->arg, data, len);
-}
-
-static void
-on_exited(void *arg, int wait_status, unsigned leftovers)
-{
-	struct proc *p = arg;
-
-	p->events->exited(p->arg, wait_status, leftovers);
-}
-
-/* Dead is told by docker_proc_end(). */
-static const struct proc_events far_events = {
-	on_started, on_output, on_giveback, on_exited, NULL,
-};
+static const struct far_io io = { io_write, io_end, io_started };
 
 static void
 on_open(void *arg)
@@ -301,8 +271,6 @@ docker_spawn(struct box *box, const struct spawn_req *req, struct err *err)
 	buf_init(&p->said, SAID_MAX);
 	char **env = environment(box, req->env);
 	own.env = (const char *const *)env;
-	own.events = &far_events;
-	own.arg = p;
 	struct far_spec spec = { .req = &own, .dir = PLAN_WORKSPACE,
 		.seconds = req->seconds, .no_userns = !box->inst->plan.rights,
 		.io = &io, .arg = p };

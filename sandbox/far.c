@@ -198,6 +198,8 @@ got_frame(struct far *f, unsigned type, const unsigned char *p, size_t len)
 			break;
 		}
 		f->started = true;
+		if (f->io->started)
+			f->io->started(f->arg);
 		f->events->started(f->events_arg, (int)far_get_u32(p));
 		break;
 	case FAR_FAILED:

@@ -29,10 +29,13 @@ struct far_io {
 	 * whether something may have run).
 	 */
 	void (*end)(void *arg, const struct err *err);
+	/* The command runs; told before the request's own event. May be NULL. */
+	void (*started)(void *arg);
 };
 
 struct far_spec {
-	const struct spawn_req *req;	/* events and arg are used until the end */
+	/* Its events are told until the end, but for dead: that is io->end. */
+	const struct spawn_req *req;
 	const char *dir;		/* first directory; "": as it is */
 	uint32_t seconds;		/* the far side ends it then; 0: never */
 	bool no_userns;			/* it can make no user namespaces */

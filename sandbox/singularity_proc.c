@@ -215,44 +215,7 @@ io_end(void *arg, const struct err *err)
 		cli_kill(p->cli);
 }
 
-static const struct far_io io = { io_write, io_end };
-
-static void
-on_started(void *arg, int pid)
-{
-	struct proc *p = arg;
-
-	p->events->started(p->arg, pid);
-}
-
-static void
-on_far_output(void *arg, int fd, const char *data, size_t len)
-{
-	struct proc *p = arg;
-
-	p->events->output(p->arg, fd, data, len);
-}
-
-static void
-on_giveback(void *arg, const char *data, size_t len)
-{
-	struct proc *p = arg;
-
-	p->events->giveback(p->arg, data, len);
-}
-
-static void
-on_far_exited(void *arg, int wait_status, unsigned leftovers)
-{
-	struct proc *p = arg;
-
-	p->events->exited(p->arg, wait_status, leftovers);
-}
-
-/* Dead is told by proc_end(). */
-static const struct proc_events far_events = {
-	on_started, on_far_output, on_giveback, on_far_exited, NULL,
-};
+static const struct far_io io = { io_write, io_end, NULL };
 
 /* ---- the near end ------------------------------------------------------------------------------ */
 
@@ -314,7 +277,6 @@ sgl_spawn(struct box *box, const struct spawn_req *req, struct err *err)
 		on_output, on_writable, on_exited, on_dead,
 	};
 	CLEANUP_FREE char *name = mem_printf("instance://%s", box->name);
-	struct spawn_req own = *req;
 	struct proc *p;
 
 	if (box->dead) {
@@ -326,9 +288,7 @@ sgl_spawn(struct box *box, const struct spawn_req *req, struct err *err)
 	ids_hex(p->id, ID_LEN);
 	p->events = req->events;
 	p->arg = req->arg;
-	own.events = &far_events;
-	own.arg = p;
-	struct far_spec spec = { .req = &own, .dir = SGL_WORKSPACE,
+	struct far_spec spec = { .req = req, .dir = SGL_WORKSPACE,
 		.seconds = req->seconds, .io = &io, .arg = p };
 	const char *const argv[] = { NULL, "-q", "exec", name, SGL_HELPER, "far",
 		p->id, NULL };

@@ -125,45 +125,15 @@ io_end(void *arg, const struct err *err)
 		p->timer = loop_after(p->box->inst->loop, 0, "ssh kill", on_deaf, p);
 }
 
-static const struct far_io io = { io_write, io_end };
-
 static void
-on_started(void *arg, int pid)
+io_started(void *arg)
 {
 	struct proc *p = arg;
 
 	p->started = true;
-	p->events->started(p->arg, pid);
 }
 
-static void
-on_output(void *arg, int fd, const char *data, size_t len)
-{
-	struct proc *p = arg;
-
-	p->events->output(p->arg, fd, data, len);
-}
-
-static void
-on_giveback(void *arg, const char *data, size_t len)
-{
-	struct proc *p = arg;
-
-	p->events->giveback(p->arg, data, len);
-}
-
-static void
-on_exited(void *arg, int wait_status, unsigned leftovers)
-{
-	struct proc *p = arg;
-
-	p->events->exited(p->arg, wait_status, leftovers);
-}
-
-/* Dead is told by proc_end(). */
-static const struct proc_events far_events = {
-	on_started, on_output, on_giveback, on_exited, NULL,
-};
+static const struct far_io io = { io_write, io_end, io_started };
 
 /* ---- the channel ------------------------------------------------------------------------ */
 
@@ -211,7 +181,6 @@ struct proc *
 ssh_spawn(struct box *box, const struct spawn_req *req, struct err *err)
 {
 	struct backend_inst *inst = box->inst;
-	struct spawn_req own = *req;
 
 	if (!ssh_host_is_ready(inst)) {
 		err_set(err, ERR_NOT_FOUND, "the connection to %s was closed",
@@ -224,9 +193,7 @@ ssh_spawn(struct box *box, const struct spawn_req *req, struct err *err)
 	p->id = mem_printf("%s%u", box->prefix, ++box->serial);
 	p->events = req->events;
 	p->arg = req->arg;
-	own.events = &far_events;
-	own.arg = p;
-	struct far_spec spec = { .req = &own, .dir = "", .seconds = req->seconds, .io = &io,
+	struct far_spec spec = { .req = req, .dir = "", .seconds = req->seconds, .io = &io,
 		.arg = p };
 	p->far = far_new(&spec);
 	CLEANUP_FREE char *command = mem_printf("exec '%s' far %s",

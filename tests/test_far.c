@@ -114,7 +114,7 @@ io_end(void *arg, const struct err *err)
 	    err ? err->text : ""), 0);
 }
 
-static const struct far_io io = { io_write, io_end };
+static const struct far_io io = { io_write, io_end, NULL };
 
 static void
 on_writable(void *arg, unsigned ready)
@@ -459,7 +459,7 @@ take_all(void *arg, const void *data, size_t len)
 	return len;
 }
 
-static const struct far_io deaf_io = { take_all, io_end };
+static const struct far_io deaf_io = { take_all, io_end, NULL };
 
 static void
 alone(struct session *s)

@@ -79,7 +79,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	static const struct proc_events events = { on_started, on_output,
 		on_giveback, on_exited, on_dead };
-	static const struct far_io io = { io_write, io_end };
+	static const struct far_io io = { io_write, io_end, NULL };
 	struct seen seen = { false, false, false };
 	struct spawn_req req = { .script = "x", .script_len = 1,
 		.events = &events, .arg = &seen };
