@@ -96,7 +96,7 @@ turn_until(struct real *real, const bool *flag, msec_t ms)
 bool
 real_until(struct real *real, const bool *flag)
 {
-	return turn_until(real, flag, 20000);
+	return turn_until(real, flag, REAL_LATE_MS);
 }
 
 void
@@ -162,7 +162,7 @@ real_children(pid_t pid)
 bool
 real_none_left(const char *mark)
 {
-	for (int i = 0; i < 1000; i++) {
+	for (int i = 0; i < REAL_LATE_MS / 10; i++) {
 		if (real_count(mark) == 0)
 			return true;
 		usleep(10000);

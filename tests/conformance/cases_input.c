@@ -27,11 +27,11 @@ start(const char *command, const char *const *watch)
 	return id;
 }
 
-/* Until its output holds text, at most 20 s. */
+/* Until its output holds text. */
 static void
 until(const char *id, const char *text)
 {
-	for (int i = 0; i < 2000; i++) {
+	for (int i = 0; i < REAL_LATE_MS / 10; i++) {
 		struct json *j = procs_poll(cf.sb, &key_a, id);
 		assert_non_null(j);
 		bool there = strstr(json_get_str(j, "output", ""), text);
@@ -56,7 +56,7 @@ runs(const char *id)
 static void
 until_exit(const char *id, int code)
 {
-	for (int i = 0; i < 2000; i++) {
+	for (int i = 0; i < REAL_LATE_MS / 10; i++) {
 		struct json *j = procs_poll(cf.sb, &key_a, id);
 		bool ended = strcmp(json_get_str(j, "status", ""), "running") != 0;
 		int got = (int)json_get_int(j, "exit_code", -1);

@@ -111,7 +111,7 @@ cf_start(const char *backend)
 	cf.opts = (struct sandbox_opts){
 		.messaging_backend = backend, .console_backend = backend,
 		.state_dir = cf.dir, .instance_id = "conformance",
-		.timeout_ms = 20000, .output_max = 20000, .spool_max = 200000,
+		.timeout_ms = REAL_LATE_MS / 2, .output_max = 20000, .spool_max = 200000,
 		.env_passthrough = passed, .environ = gateway_env,
 		.local = &local, .native = &native, .ssh = cf_ssh(),
 		.docker = &cf_docker, .podman = &cf_docker,
@@ -269,7 +269,7 @@ cf_expect(const char *command, const char *output, int code)
 void
 cf_until_output(struct ran *r, const char *text)
 {
-	for (int i = 0; i < 2000; i++) {
+	for (int i = 0; i < REAL_LATE_MS / 10; i++) {
 		if (memmem(r->raw[0].data, r->raw[0].len, text, strlen(text)))
 			return;
 		real_turn(&cf.real, 10);
