@@ -194,8 +194,8 @@ batch_add(struct batch *b, const struct msg *msg)
 {
 	struct intake *in = b->in;
 	CLEANUP_FREE char *route = route_session_key(&in->env.route, msg);
-	const char *key = batch_keep(b, mem_str(sessions_key(
-	    in->env.control.sessions, route)));
+	const char *key = batch_keep(b, sessions_key(in->env.control.sessions,
+	    route));
 	const char *notice = too_old(b, msg);
 
 	if (notice) {
@@ -255,7 +255,7 @@ batch_must_split(const struct batch *b, const struct msg *msg)
 	if (msg->kind != MSG_TEXT && msg->kind != MSG_EDIT)
 		return false;
 	CLEANUP_FREE char *route = route_session_key(&in->env.route, msg);
-	const char *key = sessions_key(in->env.control.sessions, route);
+	CLEANUP_FREE char *key = sessions_key(in->env.control.sessions, route);
 
 	for (size_t i = 0; i < b->nevents; i++)
 		if (is_barrier_control(b->controls[i]) &&

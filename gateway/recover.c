@@ -88,11 +88,15 @@ recover_start(const struct recover_env *env, const struct json *result,
 {
 	struct recover *r = mem_alloc(sizeof(*r));
 	const struct json *list = json_get(result, "sessions");
+	const struct json *moved = json_get(result, "moved");
 
 	r->env = *env;
 	r->done = done;
 	r->arg = arg;
 	r->rows = json_array();
+	for (const struct json *m = json_first(moved); m; m = json_next(m))
+		sessions_moved(env->sessions, json_get_str(m, "old_id", ""),
+		    json_get_str(m, "new_id", ""));
 	say_expired(r, result);
 	say_parked(r, result);
 	for (const struct json *row = json_first(list); row; row = json_next(row)) {

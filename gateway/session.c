@@ -33,7 +33,6 @@ sessions_new(const struct session_env *env)
 
 	all->env = *env;
 	map_init(&all->map);
-	map_init(&all->moved);
 	return all;
 }
 
@@ -68,28 +67,28 @@ sessions_free(struct sessions **allp)
 	while (map_next(&all->map, &it, NULL, &s))
 		session_free(s);
 	map_done(&all->map);
-	it = 0;
-	while (map_next(&all->moved, &it, NULL, &s))
-		mem_free(s);
-	map_done(&all->moved);
+	for (size_t i = 0; i < all->nmoved; i++) {
+		mem_free(all->moved[i].old_id);
+		mem_free(all->moved[i].new_id);
+	}
+	mem_free(all->moved);
 	mem_free(all);
 }
 
 struct session *
 session_get(struct sessions *all, const char *key)
 {
-	struct session *s;
+	CLEANUP_FREE char *known = sessions_key(all, key);
+	struct session *s = map_get(&all->map, known);
 
-	key = sessions_key(all, key);
-	s = map_get(&all->map, key);
 	if (s)
 		return s;
 	s = mem_alloc(sizeof(*s));
 	s->all = all;
-	s->key = mem_str(key);
+	s->key = STEAL(known);
 	s->seen = seen_new();
 	s->last_text = loop_now(all->env.loop) - KEEP_MS;
-	map_set(&all->map, key, s);
+	map_set(&all->map, s->key, s);
 	return s;
 }
 

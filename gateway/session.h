@@ -109,11 +109,12 @@ char *session_status(struct sessions *s, const char *key,
 
 /*
  * A chat has a new id (the store was told): what is said there belongs to the
- * session that is known by the old one.
+ * sessions that are known by the old one; so do their workspaces.  Told again
+ * at each start.
  */
 void sessions_moved(struct sessions *s, const char *old_id, const char *new_id);
-/* The key that a session is known by; borrowed, or key itself. */
-const char *sessions_key(const struct sessions *s, const char *key);
+/* The key that a session is known by; caller frees. */
+char *sessions_key(const struct sessions *s, const char *key);
 /* Something about a sandbox (sandbox_key_text) that its people should know. */
 void sessions_alarm(struct sessions *s, const char *sandbox, const char *text);
 

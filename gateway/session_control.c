@@ -8,7 +8,7 @@
 #include "gateway/gate/grants.h"
 #include "gateway/notices.h"
 
-#define MOVED_MAX 1024		/* chats that got new ids since the start */
+#define MOVED_MAX 256		/* chats that got new ids; each costs every message */
 
 /* Also of a session that is remembered no more: its processes may live. */
 static struct sandbox_key
@@ -163,7 +163,8 @@ session_model_set(struct sessions *all, const char *key, const char *model)
 char *
 session_model(struct sessions *all, const char *key)
 {
-	const struct session *s = map_get(&all->map, sessions_key(all, key));
+	CLEANUP_FREE char *known = sessions_key(all, key);
+	const struct session *s = map_get(&all->map, known);
 
 	if (s && s->model && s->model[0])
 		return mem_printf("This conversation uses %s; the configured "
@@ -179,7 +180,8 @@ char *
 session_status(struct sessions *all, const char *key,
     const struct origin *from)
 {
-	const struct session *s = map_get(&all->map, sessions_key(all, key));
+	CLEANUP_FREE char *known = sessions_key(all, key);
+	const struct session *s = map_get(&all->map, known);
 	const struct session_env *env = &all->env;
 	struct sandbox_props props = sandbox_props(env->sandboxes,
 	    session_owner(from->platform));
@@ -220,31 +222,32 @@ session_status(struct sessions *all, const char *key,
 
 /* ---- chats that move ------------------------------------------------------------- */
 
-const char *
+/* The latest move first: a chat that moved twice is known by its first id. */
+char *
 sessions_key(const struct sessions *all, const char *key)
 {
-	const char *known = map_get(&all->moved, key);
+	char *known = mem_str(key);
 
-	return known ? known : key;
+	for (size_t i = all->nmoved; i-- > 0; ) {
+		CLEANUP_FREE char *now = known;
+
+		known = route_key_moved(now, all->moved[i].new_id,
+		    all->moved[i].old_id);
+	}
+	return known;
 }
 
 void
 sessions_moved(struct sessions *all, const char *old_id, const char *new_id)
 {
-	size_t it = 0;
-	const char *key;
-	void *value;
-
-	if (all->moved.used >= MOVED_MAX)
+	if (all->nmoved >= MOVED_MAX || strcmp(old_id, new_id) == 0)
 		return;
-	while (map_next(&all->map, &it, &key, &value)) {
-		CLEANUP_FREE char *now = route_key_moved(key, old_id, new_id);
-
-		if (strcmp(now, key) == 0 || map_get(&all->moved, now))
-			continue;
-		map_set(&all->moved, now, mem_str(key));
-		log_info("session", NULL, "session=%s is also %s now", key, now);
-	}
+	for (size_t i = 0; i < all->nmoved; i++)
+		if (strcmp(all->moved[i].old_id, old_id) == 0)
+			return;
+	all->moved = mem_grow(all->moved, all->nmoved + 1, sizeof(*all->moved));
+	all->moved[all->nmoved++] = (struct moved_chat){ mem_str(old_id),
+		mem_str(new_id) };
 }
 
 /* ---- start and end --------------------------------------------------------------- */
@@ -364,7 +367,8 @@ sessions_sandbox_news(struct sessions *all, const char *sandbox,
 bool
 session_is_idle(const struct sessions *all, const char *key)
 {
-	const struct session *s = map_get(&all->map, sessions_key(all, key));
+	CLEANUP_FREE char *known = sessions_key(all, key);
+	const struct session *s = map_get(&all->map, known);
 
 	return !s || (!s->run && !s->planned && !s->claiming && !s->queued);
 }

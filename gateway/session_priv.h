@@ -46,7 +46,8 @@ struct session {
 struct sessions {
 	struct session_env env;
 	struct map map;
-	struct map moved;		/* new key: char *, the key it is known by */
+	struct moved_chat { char *old_id, *new_id; } *moved;	/* in order */
+	size_t nmoved;
 	size_t running;
 	bool draining;
 };

@@ -282,6 +282,22 @@ recover_sessions(const struct q *q, struct json *res, struct err *err)
 	return 0;
 }
 
+/* Chats that got new ids: their sessions are known by the old ones. */
+static int
+recover_moved(const struct q *q, struct json *res, struct err *err)
+{
+	static const struct q_col cols[] = {
+		{ "old_id", false, false }, { "new_id", false, false },
+	};
+	struct json *list = json_array();
+
+	json_set_take(res, "moved", list);
+	return q_list(db_query(q->db, err, "SELECT c.old_id, c.new_id"
+	    " FROM source a JOIN chat_alias c ON c.source = a.id"
+	    " WHERE a.profile = ? LIMIT 1000", DB_S(q->profile)), cols,
+	    ARRAY_LEN(cols), list, err);
+}
+
 static int
 recover_run(struct job *job, const struct q *q, struct err *err)
 {
@@ -291,6 +307,7 @@ recover_run(struct job *job, const struct q *q, struct err *err)
 	if (recover_sends(r, q, err) == -1 ||
 	    recover_approvals(r, q, res, err) == -1 ||
 	    recover_parked(r, q, res, err) == -1 ||
+	    recover_moved(q, res, err) == -1 ||
 	    recover_runs(r, q, err) == -1)
 		return -1;
 	return recover_sessions(q, res, err);

@@ -305,6 +305,7 @@ struct op *store_migrate_chat(struct store *store, const char *platform,
  * "sending" becomes "unknown"; open approvals expire; unfinished runs are
  * sorted.  res: {expired_approvals: [{id, session_key, row, msg_id of its prompt ("" if unknown)}],
  * parked: [{platform, account, chat_id, thread_id, inbox, outbox}],
+ * moved: [{old_id, new_id}] (chats),
  * sessions: [{session_key, origin, action: "resume"|"report"|"exhausted",
  *   attempts, texts: [..], tools: [{call_id, name, args}]}]}.
  * "resume" counted an attempt already; "report" and "exhausted" sets wait for

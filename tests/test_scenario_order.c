@@ -204,6 +204,25 @@ a_moved_group_keeps_its_session(void **state)
 	    "remember blue"));
 	assert_string_equal(fake_last(w.platform, "-1009001"),
 	    "echo: never mind");
+	/* after a restart too, with its workspace; also who was at rest */
+	for (int crash = 0; crash < 2; crash++) {
+		if (crash)
+			world_crash(&w);
+		else
+			world_stop(&w);
+		world_boot(&w);
+		size_t n = fake_sandbox.n;
+
+		fake_model_script(w.model, &(struct fake_answer){
+		    .call = "ls" });
+		fake_say_in(w.platform, "1001", "-1009001", "look");
+		assert_true(world_settle(&w, 10000));
+		assert_int_equal(fake_sandbox.n, n + 1);
+		assert_string_equal(fake_sandbox.commands[n].sandbox,
+		    fake_sandbox.commands[0].sandbox);
+		assert_true(request_has(&w, fake_model_calls(w.model) - 1,
+		    "remember blue"));
+	}
 	world_done(&w);
 }
 
