@@ -377,6 +377,33 @@ bench_sessions(void)
 	bench_close(&b);
 }
 
+/* Memory must not follow what was said: 100,000 messages in 10,000 sessions. */
+static void
+bench_messages(void)
+{
+	struct bench b;
+	double early = 0;
+
+	bench_open(&b);
+	for (int i = 0; i < 10 * SESSIONS; i++) {
+		CLEANUP_FREE char *user = mem_printf("%d", i % SESSIONS);
+
+		fake_say(&b.platform, user, "hello");
+		if (i % 32 == 31) {
+			run_until(&b, is_idle, &b);
+			forget_sends(&b);
+			fake_model_forget(b.model);
+		}
+		if (i == SESSIONS)
+			early = rss_mb();
+	}
+	run_until(&b, is_idle, &b);
+	print("messages_100000_rss_mb", rss_mb(), "MB");
+	print("messages_100000_rss_growth_mb", rss_mb() - early, "MB");
+	forget_sends(&b);
+	bench_close(&b);
+}
+
 static void
 bench_streams(void)
 {
@@ -406,6 +433,7 @@ main(void)
 	bench_turns();
 	bench_cancel();
 	bench_sessions();
+	bench_messages();
 	bench_streams();
 	return 0;
 }

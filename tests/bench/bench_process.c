@@ -1,7 +1,8 @@
 /*
  * Figures of the whole program: how soon `gatehouse run` on a fresh home asks a
- * Bot API server of this process for updates, and what it and its children hold
- * while they wait for an answer over TLS.  Lines: name value unit.
+ * Bot API server of this process for updates, how soon it answers what waited
+ * there after a kill -9, and what it and its children hold while they wait for an
+ * answer over TLS.  Lines: name value unit.
  */
 #include <fcntl.h>
 #include <openssl/evp.h>
@@ -25,6 +26,7 @@
 #include "tests/raw_server.h"
 
 #define STARTS 20
+#define RESTARTS 10
 #define PROGRAM "./gatehouse"	/* `make bench` runs in the build directory */
 #define SETTLE_MS 2000
 #define POLL_S 20
@@ -36,8 +38,13 @@ static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t polled;
 	double poll_at;		/* 0: nobody has asked yet */
+	double sent_at;		/* 0: nothing was sent yet */
+	int update;		/* waits at the platform; 0: nothing does */
 } bench = { "bench-process-XXXXXX", NULL, NULL, PTHREAD_MUTEX_INITIALIZER,
-	PTHREAD_COND_INITIALIZER, 0 };
+	PTHREAD_COND_INITIALIZER, 0, 0, 0 };
+
+static const char as_model[] = "  default: m\n  provider: custom\n"
+    "  api_key: k\n  base_url: http://127.0.0.1:9/v1\n";
 
 static void
 write_file(const char *path, const char *text)
@@ -127,13 +134,34 @@ answer(struct peer *p, const char *body)
 }
 
 static void
-note_poll(void)
+note_time(double *at)
 {
 	pthread_mutex_lock(&bench.lock);
-	if (bench.poll_at == 0)
-		bench.poll_at = now_ms();
+	if (*at == 0)
+		*at = now_ms();
 	pthread_cond_signal(&bench.polled);
 	pthread_mutex_unlock(&bench.lock);
+}
+
+/* What waits, once; false: nothing does. */
+static bool
+answer_update(struct peer *p)
+{
+	pthread_mutex_lock(&bench.lock);
+	int id = bench.update;
+
+	bench.update = 0;
+	pthread_mutex_unlock(&bench.lock);
+	if (id == 0)
+		return false;
+	CLEANUP_FREE char *body = mem_printf("{\"ok\":true,\"result\":[{"
+	    "\"update_id\":%d,\"message\":{\"message_id\":%d,\"date\":%lld,"
+	    "\"chat\":{\"id\":1001,\"type\":\"private\"},\"from\":{\"id\":1001,"
+	    "\"is_bot\":false,\"first_name\":\"a\"},\"text\":\"hello\"}}]}",
+	    id, id, (long long)time(NULL));
+
+	answer(p, body);
+	return true;
 }
 
 /* Answers everything but getUpdates, which waits for ever. */
@@ -153,8 +181,14 @@ serve(void *arg, int fd, int n)
 	while (read_request(&p, text, sizeof(text))) {
 		*strchr(text, '\r') = '\0';
 		if (strstr(text, "/getUpdates")) {
-			note_poll();
-			raw_wait_gone(fd);
+			note_time(&bench.poll_at);
+			if (!answer_update(&p))
+				raw_wait_gone(fd);
+		} else if (strstr(text, "/sendMessage")) {
+			answer(&p, "{\"ok\":true,\"result\":{\"message_id\":1,"
+			    "\"date\":1,\"chat\":{\"id\":1001,"
+			    "\"type\":\"private\"}}}");
+			note_time(&bench.sent_at);
 		} else if (strstr(text, "/getMe")) {
 			answer(&p, "{\"ok\":true,\"result\":{\"id\":900,"
 			    "\"is_bot\":true,\"first_name\":\"b\","
@@ -191,47 +225,45 @@ spawn(const char *home, const char *command)
 }
 
 static char *
-make_home(int n, int port)
+make_home(int n, int port, const char *model)
 {
 	CLEANUP_FREE char *cwd = getcwd(NULL, 0);
 	char *home = mem_printf("%s/%s/home%d", cwd, bench.dir, n);
 	CLEANUP_FREE char *path = mem_printf("%s/config.yaml", home);
-	CLEANUP_FREE char *text = mem_printf("model:\n"
-	    "  default: m\n  provider: custom\n  api_key: k\n"
-	    "  base_url: http://127.0.0.1:9/v1\n"
+	CLEANUP_FREE char *text = mem_printf("model:\n%s"
 	    "platforms:\n  telegram:\n"
 	    "    token: '900:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'\n"
 	    "    allow_from: ['1001']\n"
 	    "    extra:\n      base_url: %s://127.0.0.1:%d\n"
 	    "network:\n  ca_file: %s/%s\n",
-	    bench.tls ? "https" : "http", port, cwd, bench.cert);
+	    model, bench.tls ? "https" : "http", port, cwd, bench.cert);
 
 	REQUIRE(mkdir(home, 0700) == 0);
 	write_file(path, text);
 	return home;
 }
 
-/* Milliseconds from exec to its first getUpdates. */
+/* Milliseconds from exec until the server noted that time. */
 static double
-start_and_poll(const char *home, pid_t *ret_pid)
+start_and_wait(const char *home, const double *at, pid_t *ret_pid)
 {
 	struct timespec limit;
 	double began = now_ms();
 	int rc = 0;
 
-	bench.poll_at = 0;
+	bench.poll_at = bench.sent_at = 0;
 	*ret_pid = spawn(home, "run");
 	clock_gettime(CLOCK_REALTIME, &limit);
 	limit.tv_sec += POLL_S;
 	pthread_mutex_lock(&bench.lock);
-	while (bench.poll_at == 0 && rc == 0)
+	while (*at == 0 && rc == 0)
 		rc = pthread_cond_timedwait(&bench.polled, &bench.lock, &limit);
 	pthread_mutex_unlock(&bench.lock);
 	if (rc != 0) {
-		fprintf(stderr, "bench_process: no getUpdates, see %s.log\n", home);
+		fprintf(stderr, "bench_process: no request, see %s.log\n", home);
 		exit(1);
 	}
-	return bench.poll_at - began;
+	return *at - began;
 }
 
 static void
@@ -264,11 +296,11 @@ bench_starts(int first)
 
 	for (int i = 0; i < STARTS; i++) {
 		CLEANUP_FREE char *home = make_home(first + i,
-		    raw_server_port(server));
+		    raw_server_port(server), as_model);
 		pid_t pid;
 
 		load[i] = load_ms(home);
-		took[i] = start_and_poll(home, &pid);
+		took[i] = start_and_wait(home, &bench.poll_at, &pid);
 		end(pid);
 	}
 	double p50 = median(took, STARTS), floor = median(load, STARTS);
@@ -277,6 +309,32 @@ bench_starts(int first)
 		printf("program_load_ms %.3f ms\n", floor);
 	printf("start_to_poll%s_ms %.3f ms\nstart_to_poll%s_ratio %.3f of_floor\n",
 	    tls, p50, tls, p50 / floor);
+	fflush(stdout);
+	raw_server_free(&server);
+}
+
+/* What waits at the platform after a kill -9, with the built-in model. */
+static void
+bench_restarts(int n)
+{
+	struct raw_server *server = raw_server_new(serve, NULL);
+	CLEANUP_FREE char *home = make_home(n, raw_server_port(server),
+	    "  provider: demo\n");
+	double took[RESTARTS];
+
+	for (int i = 0; i <= RESTARTS; i++) {
+		int status;
+		pid_t pid;
+
+		bench.update = 100 + i;
+		double ms = start_and_wait(home, &bench.sent_at, &pid);
+
+		if (i > 0)
+			took[i - 1] = ms;
+		kill(pid, SIGKILL);
+		REQUIRE(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));
+	}
+	printf("restart_to_answer_ms %.3f ms\n", median(took, RESTARTS));
 	fflush(stdout);
 	raw_server_free(&server);
 }
@@ -335,11 +393,12 @@ bench_memory(int n)
 {
 	struct timespec settle = { SETTLE_MS / 1000, 0 };
 	struct raw_server *server = raw_server_new(serve, NULL);
-	CLEANUP_FREE char *home = make_home(n, raw_server_port(server));
+	CLEANUP_FREE char *home = make_home(n, raw_server_port(server),
+	    as_model);
 	struct memory sum = { 0, 0, 0 };
 	pid_t pid;
 
-	start_and_poll(home, &pid);
+	start_and_wait(home, &bench.poll_at, &pid);
 	nanosleep(&settle, NULL);
 	/* The gateway hides its memory from its own user. */
 	if (add_tree(&sum, pid))
@@ -364,6 +423,7 @@ main(void)
 	SSL_CTX *tls = tls_new();
 
 	bench_starts(0);
+	bench_restarts(3 * STARTS);
 	bench.tls = tls;
 	bench_starts(STARTS);
 	bench_memory(2 * STARTS);
