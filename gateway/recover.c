@@ -65,20 +65,30 @@ say_expired(struct recover *r, const struct json *result)
 	}
 }
 
+/* Recorded, and only then no more owed: a kill in between repeats it at worst. */
 static void
 say_parked(struct recover *r, const struct json *result)
 {
 	const struct json *list = json_get(result, "parked");
 
-	for (const struct json *row = json_first(list); row; row = json_next(row)) {
-		struct place to = place_of(row);
+	for (const struct json *p = json_first(list); p; p = json_next(p)) {
+		const struct json *row = json_get(p, "row");
+		const struct place to = place_of(row);
 		CLEANUP_FREE char *say = mem_printf("I was away for more than a "
 		    "day: %lld messages and %lld answers from before were put "
 		    "aside. Write again what still matters.",
 		    (long long)json_get_int(row, "inbox", 0),
 		    (long long)json_get_int(row, "outbox", 0));
+		const struct outbox_chunk chunk = {
+			.kind = OUT_REPORT, .platform = to.platform,
+			.account = to.account, .chat_id = to.chat_id,
+			.thread_id = to.thread_id, .text = say, .plain = true,
+		};
 
-		delivery_notice(r->env.delivery, &to, say, NULL, 0);
+		store_outbox_add(r->env.store, NULL, &chunk,
+		    loop_wall(r->env.loop), NULL, NULL);
+		store_ledger_remove(r->env.store, STORE_PARKED,
+		    json_get_str(p, "id", ""), NULL, NULL);
 	}
 }
 

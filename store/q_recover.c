@@ -94,19 +94,18 @@ clock_behind(struct recover_job *r, const struct q *q, struct err *err)
 	return r->now < newest;
 }
 
+/* Its chats are owed a word about it, whatever ends before they get it. */
 static int
-list_parked(struct recover_job *r, const struct q *q, struct json *array,
-	struct err *err)
+owe_parked(struct recover_job *r, const struct q *q, struct err *err)
 {
-	static const struct q_col cols[] = {
-		{ "platform", false, false }, { "account", false, false },
-		{ "chat_id", false, false }, { "thread_id", false, false },
-		{ "inbox", true, false }, { "outbox", true, false },
-	};
 	msec_t limit = r->now - PARK_MS;
 
-	return q_list(db_query(q->db, err, "SELECT a.platform, a.account,"
-	    " x.chat_id, x.thread_id, sum(x.i), sum(x.o) FROM ("
+	return db_run(q->db, err, "INSERT OR REPLACE INTO ledger(profile, kind,"
+	    " id, row) SELECT a.profile, '" STORE_PARKED "', a.platform || '/' ||"
+	    " a.account || '/' || x.chat_id || '/' || x.thread_id, json_object("
+	    " 'platform', a.platform, 'account', a.account, 'chat_id', x.chat_id,"
+	    " 'thread_id', x.thread_id, 'inbox', sum(x.i), 'outbox', sum(x.o))"
+	    " FROM ("
 	    " SELECT source, chat_id, thread_id, 1 AS i, 0 AS o FROM inbox"
 	    "  WHERE state = 'waiting' AND accepted_at < ?"
 	    " UNION ALL SELECT source, chat_id, thread_id, 1, 0 FROM inbox"
@@ -115,8 +114,19 @@ list_parked(struct recover_job *r, const struct q *q, struct json *array,
 	    "  WHERE state = 'waiting' AND created_at < ?) x"
 	    " JOIN source a ON a.id = x.source WHERE a.profile = ?"
 	    " GROUP BY x.source, x.chat_id, x.thread_id LIMIT 10000",
-	    DB_I(limit), DB_I(limit), DB_I(limit), DB_S(q->profile)),
-	    cols, ARRAY_LEN(cols), array, err);
+	    DB_I(limit), DB_I(limit), DB_I(limit), DB_S(q->profile));
+}
+
+static int
+list_parked(const struct q *q, struct json *array, struct err *err)
+{
+	static const struct q_col cols[] = {
+		{ "id", false, false }, { "row", false, true },
+	};
+
+	return q_list(db_query(q->db, err, "SELECT id, row FROM ledger"
+	    " WHERE profile = ? AND kind = '" STORE_PARKED "' LIMIT 10000",
+	    DB_S(q->profile)), cols, ARRAY_LEN(cols), array, err);
 }
 
 static int
@@ -128,9 +138,11 @@ recover_parked(struct recover_job *r, const struct q *q, struct json *res,
 
 	json_set_take(res, "parked", array);
 	int behind = clock_behind(r, q, err);
-	if (behind != 0)
-		return behind == 1 ? 0 : -1;
-	if (list_parked(r, q, array, err) == -1 ||
+	if (behind == -1)
+		return -1;
+	if (behind == 1)
+		return list_parked(q, array, err);
+	if (owe_parked(r, q, err) == -1 || list_parked(q, array, err) == -1 ||
 	    db_run(q->db, err, "UPDATE inbox SET state = 'parked'"
 	    " WHERE state = 'waiting' AND accepted_at < ?", DB_I(limit)) == -1 ||
 	    db_run(q->db, err, "UPDATE inbox SET state = 'parked'"

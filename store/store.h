@@ -298,13 +298,17 @@ struct op *store_migrate_chat(struct store *store, const char *platform,
 	const char *account, const char *old_id, const char *new_id,
 	store_cb *cb, void *arg);
 
+/* Kind of ledger row: a chat of which something was parked and not told. */
+#define STORE_PARKED "parked"
+
 /* ---- boot (rules 2.4, 3.1, 3.8, 4.4) --------------------------------------- */
 
 /*
  * After an unclean or clean end, before the first poll.  One transaction:
  * "sending" becomes "unknown"; open approvals expire; unfinished runs are
  * sorted.  res: {expired_approvals: [{id, session_key, row, msg_id of its prompt ("" if unknown)}],
- * parked: [{platform, account, chat_id, thread_id, inbox, outbox}],
+ * parked: [{id, row: {platform, account, chat_id, thread_id, inbox, outbox}}],
+ * until it is removed from the ledger (STORE_PARKED),
  * moved: [{old_id, new_id}] (chats),
  * sessions: [{session_key, origin, action: "resume"|"report"|"exhausted",
  *   attempts, texts: [..], tools: [{call_id, name, args}]}]}.

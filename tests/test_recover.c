@@ -347,7 +347,7 @@ what_is_older_than_a_day_is_parked(void **state)
 	s->now += DAY + 1000;
 	sync_say(s, "k3", "3", "new", true);
 	recover(s);
-	const struct json *p = json_path(s->json, "parked.0");
+	const struct json *p = json_path(s->json, "parked.0.row");
 	assert_int_equal(json_len(json_get(s->json, "parked")), 1);
 	assert_int_equal(json_get_int(p, "inbox", 0), 1);
 	assert_int_equal(json_get_int(p, "outbox", 0), 2);
@@ -357,6 +357,13 @@ what_is_older_than_a_day_is_parked(void **state)
 	    "session_key", ""), "k3");
 	sync_take(s);
 	assert_int_equal(s->nrows, 0);
+	/* owed to the chat until it was told */
+	sync_reopen(s);
+	recover(s);
+	assert_int_equal(json_len(json_get(s->json, "parked")), 1);
+	CLEANUP_FREE char *id = mem_str(json_get_str(json_path(s->json,
+	    "parked.0"), "id", ""));
+	SYNC(s, store_ledger_remove(s->store, STORE_PARKED, id, sync_on_done, s));
 	recover(s);
 	assert_int_equal(json_len(json_get(s->json, "parked")), 0);
 }

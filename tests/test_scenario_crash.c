@@ -161,6 +161,39 @@ a_notice_outlives_an_outage(void **state)
 	world_done(&w);
 }
 
+/* Killed again `again` ms into each start after more than a day. */
+static void
+park_and_crash(msec_t again)
+{
+	struct world w;
+
+	world_init(&w, (uint64_t)again + 600);
+	world_boot(&w);
+	fake_model_script(w.model, &(struct fake_answer){ .delay = 600000 });
+	fake_say(w.platform, "1001", "hello");
+	world_pass(&w, 1000);
+	world_crash(&w);
+	sim_advance(w.loop, 25 * 3600000LL);
+	for (int i = 0; i < 2; i++) {
+		world_boot(&w);
+		world_pass(&w, again);
+		world_crash(&w);
+	}
+	world_boot(&w);
+	assert_true(world_settle(&w, 60000));
+	assert_true(fake_saw(w.platform, "1001", "were put aside") ||
+	    fake_saw(w.platform, "1001", "may not have arrived"));
+	world_done(&w);
+}
+
+static void
+a_kill_does_not_swallow_what_was_put_aside(void **state)
+{
+	(void)state;
+	for (msec_t again = 0; again <= 15; again++)
+		park_and_crash(again);
+}
+
 static void
 old_words(msec_t at)
 {
@@ -359,6 +392,7 @@ main(void)
 		cmocka_unit_test(a_second_kill_does_not_swallow_the_notice),
 		cmocka_unit_test(an_answer_given_up_is_told_after_a_kill),
 		cmocka_unit_test(a_notice_outlives_an_outage),
+		cmocka_unit_test(a_kill_does_not_swallow_what_was_put_aside),
 		cmocka_unit_test(a_message_that_waited_too_long_is_told_so),
 		cmocka_unit_test(a_command_cut_by_the_crash_is_reported_not_resumed),
 		cmocka_unit_test(messages_accepted_before_the_crash_are_answered),
