@@ -80,6 +80,27 @@ sync_done(struct sync *s)
 	dir_remove(s->dir);
 }
 
+int
+sync_setup(void **state)
+{
+	struct sync *s = mem_alloc(sizeof(*s));
+
+	sync_init(s);
+	*state = s;
+	return 0;
+}
+
+int
+sync_teardown(void **state)
+{
+	struct sync *s = *state;
+
+	assert_int_equal(op_live(), 0);
+	sync_done(s);
+	mem_free(s);
+	return 0;
+}
+
 static bool
 is_done(void *arg)
 {

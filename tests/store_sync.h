@@ -40,6 +40,9 @@ struct sync {
 	bool done;
 };
 
+/* Of a cmocka test whose state is a struct sync. */
+int sync_setup(void **state);
+int sync_teardown(void **state);	/* also checks that no op is left */
 void sync_init(struct sync *s);		/* makes the directory, opens */
 void sync_reopen(struct sync *s);
 void sync_done(struct sync *s);		/* closes, removes all */

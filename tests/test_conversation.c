@@ -14,27 +14,6 @@
 
 #define K "agent:main:telegram:dm:42"
 
-static int
-setup(void **state)
-{
-	struct sync *s = calloc(1, sizeof(*s));
-
-	sync_init(s);
-	*state = s;
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	struct sync *s = *state;
-
-	assert_int_equal(op_live(), 0);
-	sync_done(s);
-	free(s);
-	return 0;
-}
-
 static enum err_code
 find(struct sync *s, const char *ref)
 {
@@ -295,7 +274,7 @@ only_a_session_without_open_words_is_idle(void **state)
 	assert_null(s->json);
 }
 
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, sync_setup, sync_teardown)
 
 int
 main(void)

@@ -14,27 +14,6 @@
 
 #define K "agent:main:telegram:dm:42"
 
-static int
-setup(void **state)
-{
-	struct sync *s = calloc(1, sizeof(*s));
-
-	sync_init(s);
-	*state = s;
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	struct sync *s = *state;
-
-	assert_int_equal(op_live(), 0);
-	sync_done(s);
-	free(s);
-	return 0;
-}
-
 static enum err_code
 add(struct sync *s, const char *key, uint64_t generation, enum outbox_kind kind,
 	const char *text)
@@ -521,7 +500,7 @@ words_of_the_new_chat_that_came_first_are_joined(void **state)
 	assert_int_equal(sync_finish(s, moved, 2, "all", 1, true), ERR_NONE);
 }
 
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, sync_setup, sync_teardown)
 
 int
 main(void)

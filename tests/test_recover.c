@@ -15,27 +15,6 @@
 #define K "agent:main:telegram:dm:42"
 #define DAY ((msec_t)24 * 60 * 60 * 1000)
 
-static int
-setup(void **state)
-{
-	struct sync *s = calloc(1, sizeof(*s));
-
-	sync_init(s);
-	*state = s;
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	struct sync *s = *state;
-
-	assert_int_equal(op_live(), 0);
-	sync_done(s);
-	free(s);
-	return 0;
-}
-
 static void
 recover(struct sync *s)
 {
@@ -460,7 +439,7 @@ nothing_is_deleted_while_the_clock_jumps_or_lags(void **state)
 	assert_int_equal(rows(s, "inbox"), 2);
 }
 
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, sync_setup, sync_teardown)
 
 int
 main(void)

@@ -15,27 +15,6 @@
 
 #define K "agent:main:telegram:dm:42"
 
-static int
-setup(void **state)
-{
-	struct sync *s = calloc(1, sizeof(*s));
-
-	sync_init(s);
-	*state = s;
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	struct sync *s = *state;
-
-	assert_int_equal(op_live(), 0);
-	sync_done(s);
-	free(s);
-	return 0;
-}
-
 static struct accept_req
 request(struct sync *s, const struct inbox_event *events, size_t n,
 	const struct inbox_claim *claims, size_t nclaims)
@@ -522,7 +501,7 @@ the_ledger_keeps_what_it_is_given(void **state)
 	json_free(&row);
 }
 
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, sync_setup, sync_teardown)
 
 int
 main(void)

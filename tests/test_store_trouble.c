@@ -27,25 +27,10 @@
 #define K "agent:main:telegram:dm:42"
 
 static int
-setup(void **state)
-{
-	struct sync *s = calloc(1, sizeof(*s));
-
-	sync_init(s);
-	*state = s;
-	return 0;
-}
-
-static int
 teardown(void **state)
 {
-	struct sync *s = *state;
-
 	fault_disarm();
-	assert_int_equal(op_live(), 0);
-	sync_done(s);
-	free(s);
-	return 0;
+	return sync_teardown(state);
 }
 
 static void
@@ -657,7 +642,7 @@ a_database_that_vanished_is_not_replaced_silently(void **state)
 	assert_non_null(strstr(store_health(s->store).why, "is gone"));
 }
 
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, sync_setup, teardown)
 
 int
 main(void)

@@ -19,26 +19,6 @@
 #define K "agent:main:telegram:dm:42"
 #define HOURS (3600 * 1000LL)
 
-static int
-setup(void **state)
-{
-	struct sync *s = mem_alloc(sizeof(*s));
-
-	sync_init(s);
-	*state = s;
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	struct sync *s = *state;
-
-	sync_done(s);
-	mem_free(s);
-	return 0;
-}
-
 /* All pages: how many entries were found; *ret_pages: calls it took. */
 static size_t
 found(struct sync *s, const char *words)
@@ -285,7 +265,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, sync_setup, sync_teardown)
 		T(words_of_any_language_are_found_with_and_without_the_index),
 		T(many_finds_come_in_pages),
 		T(erased_words_leave_the_index),
