@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "sandbox/backend.h"
 #include "tests/conformance/tools.h"
 
 static const bool by_files = true;	/* the state of a case: its address */
@@ -549,13 +550,18 @@ no_file_is_left(void **state)
 	tw_stop();
 }
 
+/* By files also where there is a socket; only by files where there is none. */
 #define BOTH(name) \
-	cf_case("code socket " #name, name, NULL); \
+	if (socket) \
+		cf_case("code socket " #name, name, NULL); \
 	cf_case("code files " #name, name, (void *)(uintptr_t)&by_files)
 
 void
-code_add_cases(void)
+code_add_cases(const char *backend)
 {
+	const struct backend *b = backend_find(backend);
+	bool socket = b && b->flags & BACKEND_RPC;
+
 	BOTH(a_script_calls_tools);
 	BOTH(what_goes_wrong_is_told);
 	BOTH(calls_are_limited);

@@ -74,7 +74,7 @@ main(int argc, char **argv)
 	env_add();
 	output_add_cases();
 	files_add_cases();
-	code_add_cases();
+	code_add_cases(backend);
 	input_add();
 	transfer_add();
 	if (strcmp(backend, "ssh") == 0)

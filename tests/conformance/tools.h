@@ -40,6 +40,6 @@ const char *tw_shell(const char *command);
 const char *tw_path(const char *name);
 
 void files_add_cases(void);
-void code_add_cases(void);
+void code_add_cases(const char *backend);
 
 #endif
