@@ -22,7 +22,7 @@
 #define STDOUT_MAX 50000
 #define STDERR_MAX 10000
 #define CODE_MAX (96 * 1024)	/* the gate judges no more */
-#define CLOSE_MS 2000
+#define CLOSE_MS 5000
 
 enum code_step { CODE_GATE, CODE_RECORD, CODE_RUN, CODE_CLOSE };
 
