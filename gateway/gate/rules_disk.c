@@ -27,7 +27,7 @@ rule_dd(struct walk *w, struct gate_cmd *c, const char *arg)
 		if (in)
 			path_check_read(w, &f);
 		else
-			path_check_write(w, &f, "writes");
+			path_check_replace(w, &f, "writes");
 		if (in && is_disk(w, &f))
 			walk_ask(w, GATE_CLASS_FILES, "disk copy",
 				"dd reads the raw disk %s", f.s);
