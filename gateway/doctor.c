@@ -18,6 +18,7 @@
 #include "gateway/config_opts.h"
 #include "gateway/owner_path.h"
 #include "gateway/doctor_trial.h"
+#include "gateway/doctor_uid.h"
 #include "gateway/gate/operator.h"
 #include "gateway/override.h"
 
@@ -322,6 +323,28 @@ look_at_launcher(struct doctor *d)
 }
 
 static void
+look_at_uid(struct doctor *d, const struct override *where)
+{
+	uid_t uid = (uid_t)d->cfg->native.uid;
+	struct buf names CLEANUP_BUF;
+
+	buf_init(&names, 4096);
+	if (!launcher_is_root(d->ctx->launcher) ||
+	    (strcmp(where->backend, "native") != 0 &&
+	    strcmp(where->console_backend, "native") != 0))
+		return;
+	unsigned n = doctor_uid_foreign(uid, &names);
+	if (n)
+		find(d, FINDING_WARN, "native.uid", "%u processes that gatehouse did "
+			"not start have the uid of commands, %u: %s; end them, or set "
+			"native.uid to a uid that nobody has", n, (unsigned)uid,
+			names.data);
+	else
+		find(d, FINDING_OK, "native.uid", "%u, which no other process has",
+			(unsigned)uid);
+}
+
+static void
 look_at_sandboxes(struct doctor *d)
 {
 	CLEANUP_FREE char *dir = home_path(&d->ctx->home, "doctor-XXXXXX");
@@ -334,6 +357,7 @@ look_at_sandboxes(struct doctor *d)
 		return;
 	}
 	report_done(&rep);
+	look_at_uid(d, &where);
 	launcher_attach(d->ctx->launcher, d->loop, on_launcher_gone, d);
 	if (!mkdtemp(dir)) {
 		find(d, FINDING_FAIL, "sandbox", "can't make %s", dir);

@@ -21,6 +21,20 @@ box_key(const struct session *s, const struct origin *from, char **ret_scope)
 		session_owner(from->platform) };
 }
 
+/* The list also remembers those that have ended. */
+static struct json *
+running_in(struct sessions *all, const struct sandbox_key *box)
+{
+	CLEANUP_JSON struct json *procs = sandbox_processes(all->env.sandboxes,
+	    box);
+	struct json *list = json_array();
+
+	for (const struct json *p = json_first(procs); p; p = json_next(p))
+		if (strcmp(json_get_str(p, "status", ""), "running") == 0)
+			json_add_take(list, json_clone(p));
+	return list;
+}
+
 char *
 session_stop(struct sessions *all, const char *key, const struct origin *from)
 {
@@ -36,8 +50,7 @@ session_stop(struct sessions *all, const char *key, const struct origin *from)
 	s->cancelled = 0;
 	s->voided = s->planned;
 	store_stop(all->env.store, s->key, loop_wall(all->env.loop), NULL, NULL);
-	CLEANUP_JSON struct json *procs = sandbox_processes(all->env.sandboxes,
-	    &box);
+	CLEANUP_JSON struct json *procs = running_in(all, &box);
 
 	session_settle(s);
 	if (json_len(procs) == 0)
@@ -119,8 +132,7 @@ session_stale_before(struct sessions *all, const char *key,
 	const struct session *s = session_get(all, key);
 	CLEANUP_FREE char *scope = NULL;
 	struct sandbox_key box = box_key(s, from, &scope);
-	CLEANUP_JSON struct json *procs = sandbox_processes(all->env.sandboxes,
-	    &box);
+	CLEANUP_JSON struct json *procs = running_in(all, &box);
 
 	return json_len(procs) > 0 ? 0 : boundary;
 }

@@ -82,6 +82,31 @@ if [ "${native-}" = yes ]; then
 		! grep -q 'NOT TRUE' "$dir/out" &&
 		[ -z "$(ls "$GATEHOUSE_HOME" | grep '^doctor-')" ]
 	result $? 'doctor tries it as a start would'
+	# Beside a command of ours nobody is foreign; a process of somebody else is.
+	: >"$dir/up"
+	"$bin" --config "$dir/config.yaml" sandbox exec -- 'echo up; exec sleep 300' \
+		>"$dir/up" 2>/dev/null </dev/null &
+	pid=$!
+	i=0
+	while [ ! -s "$dir/up" ] && [ $i -lt 600 ]; do sleep 0.05; i=$((i + 1)); done
+	"$bin" --config "$dir/config.yaml" doctor >"$dir/out" 2>"$dir/err"
+	grep -q 'native.uid: 64500, which no other process has' "$dir/out"
+	result $? 'the uid of commands is theirs alone'
+	kill -TERM $pid
+	wait $pid
+	if command -v setpriv >/dev/null; then
+		setpriv --reuid 64500 --regid 64500 --clear-groups sleep 300 &
+		pid=$!
+		i=0
+		until [ "$(cat /proc/$pid/comm)" = sleep ] || [ $i -ge 600 ]; do
+			sleep 0.05; i=$((i + 1))
+		done
+		"$bin" --config "$dir/config.yaml" doctor >"$dir/out" 2>"$dir/err"
+		grep -q "native.uid: 1 processes.*: $pid (sleep); " "$dir/out"
+		result $? 'somebody else with that uid is named'
+		kill -TERM $pid
+		wait $pid
+	fi
 	as_root 'a conversation works' 0 '```
 1000
 ```

@@ -106,6 +106,42 @@ new_takes_from_nobody_else_and_wipes_when_asked(void **state)
 	}
 }
 
+/* Rules 1.10: what belongs to the session goes on, and is named; what has ended
+ * is not. */
+static void
+stop_names_what_still_runs(void **state)
+{
+	static const char *const args[] = {
+		"{\"command\":\"serve one\",\"background\":true}",
+		"{\"command\":\"serve two\",\"background\":true}",
+	};
+	struct world w;
+
+	(void)state;
+	world_init(&w, 1);
+	world_boot(&w);
+	for (size_t i = 0; i < ARRAY_LEN(args); i++) {
+		fake_model_script(w.model, &(struct fake_answer){
+		    .tool = "terminal", .call = args[i] });
+		fake_model_script(w.model, &(struct fake_answer){ .text = "started" });
+		fake_say(w.platform, "1001", "do it");
+		assert_true(world_settle(&w, 5000));
+		if (i == 0)
+			fake_sandbox_end(fake_sandbox_process(), 0, "");
+	}
+	fake_say(w.platform, "1001", "/stop");
+	assert_true(world_settle(&w, 5000));
+	CLEANUP_FREE char *list = mem_printf("Still running in the background:\n"
+	    "%s serve two", fake_sandbox_process()->process);
+	assert_true(fake_saw(w.platform, "1001", list));
+	assert_int_equal(fake_sandbox.ended_processes, 0);
+	fake_sandbox_end(fake_sandbox_process(), 0, "");
+	fake_say(w.platform, "1001", "/stop");
+	assert_true(world_settle(&w, 5000));
+	assert_true(fake_saw(w.platform, "1001", "Nothing was running."));
+	world_done(&w);
+}
+
 int
 main(void)
 {
@@ -114,6 +150,7 @@ main(void)
 		    a_sandbox_that_is_closed_is_told_to_its_person_only),
 		cmocka_unit_test(who_shares_a_sandbox_is_as_configured),
 		cmocka_unit_test(new_takes_from_nobody_else_and_wipes_when_asked),
+		cmocka_unit_test(stop_names_what_still_runs),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

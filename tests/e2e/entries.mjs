@@ -115,6 +115,7 @@ const wanted = { console: (c) => c.console, messaging: (c) => c.sessions,
   both: (c) => c.console, none: () => undefined };
 
 export function entries(test) {
+  launcherGone(test);
   for (const [kind, name, owner] of rows) {
     test(`the override at ${kind} ${name}`, async (w) => {
       const driver = drivers[`${kind} ${name}`];
@@ -134,4 +135,30 @@ export function entries(test) {
       assert.match(typo.out + typo.err, /valid: native, local/);
     });
   }
+}
+
+// Rules 5.5: nothing can be started any more; a supervisor starts us again.
+function launcherGone(test) {
+  test('the launcher is killed: commands are lost and told, exit 75', async (w) => {
+    const gateway = await w.gateway();
+    await w.say('run echo "sleep 98300 & sleep 98301" > t; sh t');
+    await until('the tree runs', () => w.processes('9830').length >= 2);
+    const list = await w.command(['sandbox', 'list']);
+    assert.match(list.out, /native +main\/messaging\/\S*1001 +\(process \d+\)/);
+    const pid = w.processes('gatehouse-helper launcher')
+      .map((line) => Number(line.split(' ')[0]))
+      .find((id) => fs.readFileSync(`/proc/${id}/stat`, 'utf8')
+        .split(') ')[1].split(' ')[1] === String(gateway.child.pid));
+    process.kill(pid, 'SIGKILL');
+    await gateway.ended;
+    assert.equal(gateway.code, 75, gateway.err);
+    assert.match(gateway.err, /commands can't be run any more/);
+    assert.deepEqual(w.processes('9830'), []);
+    const next = await w.gateway();
+    await w.say('run echo all is well');
+    await w.see('all is well');
+    assert.equal((await w.command(['sandbox', 'list'])).out.split('\n').length, 2);
+    await w.stop(next);
+    assert.match((await w.command(['sandbox', 'list'])).out, /no sandbox is open/);
+  });
 }
