@@ -125,6 +125,7 @@ cell_free(struct cell **cp)
 	op_cancel(&cell->op);
 	op_cancel(&cell->removing);
 	op_cancel(&cell->measuring);
+	loop_cancel(&cell->weighing);
 	loop_cancel(&cell->kick);
 	loop_cancel(&cell->idle);
 	loop_cancel(&cell->retry);
@@ -274,6 +275,7 @@ cell_open(struct cell *cell)
 		cell_changed(cell);
 		return;
 	}
+	(void)guard_ready(cell);	/* while it opens */
 	cell->op = cell->slot->backend->open(cell->slot->inst, &spec, on_opened,
 	    cell);
 	cell_enter(cell, CELL_OPENING);

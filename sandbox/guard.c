@@ -96,6 +96,53 @@ on_measured(void *arg, const struct box_usage *usage, const struct err *err)
 	end_cell(cell, text);
 }
 
+/* What was there before the first command is nobody's doing. */
+static void
+weighed(struct cell *cell, uint64_t bytes)
+{
+	loop_cancel(&cell->weighing);
+	cell->weighed = true;
+	cell->used_bytes = bytes;
+	cell_changed(cell);
+}
+
+static void
+on_weighed(void *arg, const struct box_usage *usage, const struct err *err)
+{
+	struct cell *cell = arg;
+
+	cell->measuring = NULL;
+	weighed(cell, err ? UINT64_MAX : usage->bytes);
+}
+
+/* A look later: whatever it holds then counts as having been there. */
+static void
+on_long(void *arg)
+{
+	struct cell *cell = arg;
+
+	cell->weighing = NULL;
+	op_cancel(&cell->measuring);
+	weighed(cell, UINT64_MAX);
+}
+
+bool
+guard_ready(struct cell *cell)
+{
+	const struct slot *slot = cell->slot;
+
+	if (cell->weighed || !slot->backend->measure ||
+	    !cell_props(cell).workspace_max)
+		return true;
+	if (!cell->measuring) {
+		cell->weighing = loop_after(cell->sb->loop, LOOK_MS,
+		    "first look", on_long, cell);
+		cell->measuring = slot->backend->measure(slot->inst,
+		    cell->host_dir, on_weighed, cell);
+	}
+	return false;
+}
+
 static void
 measure(struct cell *cell)
 {

@@ -120,6 +120,8 @@ struct cell {
 	struct op *measuring;	/* guard.c */
 	bool unmeasured;	/* something ran since the last look */
 	uint64_t used_bytes;	/* of the workspace, at the last look */
+	bool weighed;		/* there was one before its first command */
+	struct timer *weighing;	/* or so long was waited for it */
 	bool stale;		/* the box must be closed before it is used again */
 
 	/* From the login shell, once. */
@@ -240,6 +242,9 @@ struct slot *sandboxes_slot_of(struct sandboxes *sb, const char *key_text);
 void sandboxes_changed(struct sandboxes *sb);
 /* Something that any of them may wait for: all look again. */
 void sandboxes_look(struct sandboxes *sb);
+/* Before its first command: false until what it holds is known, or long waited
+ * for; then cell_changed(). */
+bool guard_ready(struct cell *cell);
 void guard_start(struct cell *cell);	/* something runs in it now */
 void prune_start(struct sandboxes *sb);	/* old workspaces, daily: prune.c */
 void prune_stop(struct sandboxes *sb);

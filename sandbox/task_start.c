@@ -120,6 +120,8 @@ cell_ready(struct task *task)
 		cell_open(cell);
 		return false;
 	}
+	if (!guard_ready(cell))
+		return false;
 	if (!cell->snapshot_tried) {
 		task->saw_opening = true;	/* its failure is told the same way */
 		cell_snapshot(cell);
