@@ -165,9 +165,9 @@ nobody_else_makes_sandboxes_or_says_whose_they_are(void **state)
 
 	(void)state;
 	assert_string_equal(makers, "gateway/doctor.c\ngateway/parts.c\n"
-		"gateway/sandbox_cli.c\ngateway/sandbox_prune.c\n");
+		"gateway/sandbox_oneshot.c\ngateway/sandbox_prune.c\n");
 	assert_string_equal(judges, "gateway/doctor.c\ngateway/gateway.c\n"
-		"gateway/sandbox_cli.c\ngateway/session.c\n");
+		"gateway/sandbox_oneshot.c\ngateway/session.c\n");
 }
 
 int

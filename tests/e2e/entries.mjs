@@ -42,6 +42,26 @@ async function exec(w, config, ...options) {
   return place(run.out);
 }
 
+// The host's /tmp gets it, or a sandbox's own.
+async function put(w, config) {
+  const name = `${path.basename(w.home)}-put`;
+  const file = path.join(w.home, name);
+  fs.writeFileSync(file, 'put');
+  const run = await w.command(['sandbox', 'put', file, '/tmp'], '', config.env);
+  assert.equal(run.code, 0, run.err);
+  const there = fs.existsSync(path.join('/tmp', name));
+  fs.rmSync(path.join('/tmp', name), { force: true });
+  return there ? 'local' : 'native';
+}
+
+async function get(w, config) {
+  const dir = fs.mkdtempSync(path.join(w.home, 'got-'));
+  const run = await w.command(['sandbox', 'get', '/etc/passwd', dir], '', config.env);
+  assert.equal(run.code, 0, run.err);
+  const text = fs.readFileSync(path.join(dir, 'passwd'), 'utf8');
+  return text.includes('\nsandbox:x:1000:') ? 'native' : 'local';
+}
+
 async function finding(w, config, what) {
   const run = await w.command(['doctor', '--json'], '', config.env);
   const found = JSON.parse(run.out).filter((f) => f.what === what).map((f) => f.text).join('; ');
@@ -101,6 +121,8 @@ const drivers = {
   'command chat': chat,
   'command run': run,
   'command sandbox exec': exec,
+  'command sandbox put': put,
+  'command sandbox get': get,
   'command sandbox exec --session': (w, config) => exec(w, config, '--session', 'agent:x'),
   'command doctor': async (w, config) => {
     assert.equal(await finding(w, config, 'sandbox of sessions'), config.sessions);
@@ -129,7 +151,7 @@ export function entries(test) {
       w.configure({ gateway: { terminal_backend: 'nativ' }, local });
       const words = name.split(' ').filter((word) => word !== '--session');
       const start = kind === 'platform' ? ['run'] : words;
-      const typo = await w.command([...start, ...(name.includes('exec') ? ['pwd'] : [])]);
+      const typo = await w.command([...start, ...(/exec|put|get/.test(name) ? ['pwd'] : [])]);
       assert.equal(typo.code, name === 'doctor' ? 1 : 78, typo.err);
       assert.match(typo.out + typo.err, /did you mean native\?/);
       assert.match(typo.out + typo.err, /valid: native, local/);
