@@ -232,6 +232,8 @@ docker_probe(struct backend_inst *inst, backend_probe_cb *cb, void *arg)
 	.props = docker_props, \
 	.open = docker_open, \
 	.close = docker_close, \
+	.empty = docker_empty, \
+	.measure = docker_measure, \
 	.spawn = docker_spawn, \
 	.kill = docker_kill, \
 	.flow = docker_flow, \

@@ -28,13 +28,22 @@ add_mount(struct json *mounts, const char *type, const char *source,
 	json_add_take(mounts, m);
 }
 
+char *
+docker_volume_name(const struct backend_inst *inst, const char *box_id,
+	const char *what)
+{
+	char hex[ID_HEX_MAX];
+
+	ids_sha256_hex(inst->instance_id, strlen(inst->instance_id), hex);
+	return mem_printf("gatehouse-%.8s-%s-%s", hex, box_id, what);
+}
+
 /* Files of the sandbox: on this host, in a volume of the engine's, or nowhere. */
 static void
 add_files(const struct box *box, struct json *mounts, struct json *tmpfs,
 	const char *what, const char *host, const char *target, const char *size)
 {
 	const struct backend_inst *inst = box->inst;
-	char hex[ID_HEX_MAX];
 
 	if (!inst->opts.persistent) {
 		CLEANUP_FREE char *o = mem_printf("rw,exec,nosuid,size=%s,mode=1777",
@@ -43,9 +52,7 @@ add_files(const struct box *box, struct json *mounts, struct json *tmpfs,
 	} else if (engine_is_local(inst->engine)) {
 		add_mount(mounts, "bind", host, target, false);
 	} else {
-		ids_sha256_hex(inst->instance_id, strlen(inst->instance_id), hex);
-		CLEANUP_FREE char *name = mem_printf("gatehouse-%.8s-%s-%s", hex,
-		    box->id, what);
+		CLEANUP_FREE char *name = docker_volume_name(inst, box->id, what);
 		add_mount(mounts, "volume", name, target, false);
 	}
 }
@@ -116,4 +123,41 @@ docker_box_home(struct box *box, struct err *err)
 		return err_set_errno(err, errno, "opening the sandbox's "
 		    "directories to the image's user");
 	return 0;
+}
+
+static void
+put_words(struct json *object, const char *key, const char *const *words)
+{
+	struct json *list = json_array();
+
+	for (; *words; words++)
+		json_add_take(list, json_string(*words));
+	json_set_take(object, key, list);
+}
+
+void
+docker_tend_config(const struct backend_inst *inst, struct json *body,
+	const char *dir, const char *target)
+{
+	static const char *const all[] = { "ALL", NULL };
+	static const char *const rights[] = { "DAC_OVERRIDE", "FOWNER", NULL };
+	static const char *const security[] = { "no-new-privileges", NULL };
+	static const char *const entry[] = { PLAN_HELPER, NULL };
+	struct json *host = json_object(), *mounts = json_array();
+	struct json *log = json_object();
+
+	json_set_str(log, "Type", "json-file");	/* it is read afterwards */
+	add_mount(mounts, "volume", inst->helper_volume, PLAN_HELPER_DIR, true);
+	add_mount(mounts, "bind", dir, target, false);
+	json_set_take(host, "Mounts", mounts);
+	json_set_str(host, "NetworkMode", "none");
+	json_set_bool(host, "ReadonlyRootfs", true);
+	json_set_take(host, "LogConfig", log);
+	put_words(host, "CapDrop", all);
+	put_words(host, "CapAdd", rights);
+	put_words(host, "SecurityOpt", security);
+	json_set_str(body, "Image", inst->image);
+	json_set_str(body, "User", "0:0");
+	put_words(body, "Entrypoint", entry);
+	json_set_take(body, "HostConfig", host);
 }

@@ -7,6 +7,7 @@
  *   docker_config.c   what a container is made from
  *   docker_box.c      one container: found again or made, and started
  *   docker_close.c    its end
+ *   docker_files.c    a workspace's files, removed or added up
  *   docker_owner.c    whose container one is
  *   docker_reap.c     what dead processes left
  *   docker_proc.c     one command in a container
@@ -104,6 +105,13 @@ void docker_box_digest(struct box *box);
 /* Its directories of this host are there and its user can write in them. */
 int docker_box_home(struct box *box, struct err *err);
 
+/* Of a sandbox's files behind tcp. Caller frees. */
+char *docker_volume_name(const struct backend_inst *inst, const char *box_id,
+	const char *what);
+/* Into body: our helper alone, over a directory of this host. */
+void docker_tend_config(const struct backend_inst *inst, struct json *body,
+	const char *dir, const char *target);
+
 /* docker_box.c */
 struct op *docker_open(struct backend_inst *inst, const struct box_spec *spec,
 	box_open_cb *cb, void *arg);
@@ -113,6 +121,12 @@ void docker_box_broken(struct box *box, struct err *err);
 
 /* docker_close.c */
 struct op *docker_close(struct box *box, box_close_cb *cb, void *arg);
+
+/* docker_files.c */
+struct op *docker_empty(struct backend_inst *inst, const char *workspace,
+	box_usage_cb *cb, void *arg);
+struct op *docker_measure(struct backend_inst *inst, const char *workspace,
+	box_usage_cb *cb, void *arg);
 
 /* docker_owner.c */
 /* By what /proc/self says, of a process in one; NULL: unknown. Caller frees. */

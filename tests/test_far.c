@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +22,7 @@
 #include "sandbox/far.h"
 #include "sandbox/native-init/far_proto.h"
 #include "tests/real.h"
+#include "tests/tmpdir.h"
 
 struct session {
 	struct real real;
@@ -450,6 +452,53 @@ a_failed_start_says_why(void **state)
 	assert_non_null(memmem(said, sizeof(said), "enter its directory", 19));
 }
 
+/* What it prints, one directory and one that is not there given. */
+static int
+tend(const char *verb, const char *dir, char *said, size_t size)
+{
+	CLEANUP_FREE char *missing = mem_printf("%s-missing", dir);
+	const char *const argv[] = { "gatehouse-helper", "far-tend", verb, missing,
+		dir, NULL };
+	int out[2], status;
+
+	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+	pid_t pid = fork();
+	if (pid == 0)
+		run_helper(argv, open("/dev/null", O_RDONLY), out[1]);
+	close(out[1]);
+	ssize_t n = read(out[0], said, size - 1);
+	said[n > 0 ? n : 0] = 0;
+	close(out[0]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WEXITSTATUS(status);
+}
+
+/* Red if a closed directory is left, a link is followed, or the count is off. */
+static void
+a_directory_is_emptied_and_measured(void **state)
+{
+	char said[200];
+
+	(void)state;
+	const char *dir = tmpdir_make();
+	CLEANUP_FREE char *top = mem_printf("%s/top", dir);
+	CLEANUP_FREE char *deep = mem_printf("%s/deep", top);
+	assert_int_equal(mkdir(top, 0755) | mkdir(deep, 0755), 0);
+	tmpdir_write("kept", "text");
+	tmpdir_write("top/deep/file", "text");
+	assert_int_equal(symlink("../../kept", tmpdir_path("top/deep/link")), 0);
+	assert_int_equal(tend("measure", top, said, sizeof(said)), 0);
+	assert_non_null(strstr(said, " 3\n"));
+	assert_int_equal(chmod(deep, 0), 0);
+	assert_int_equal(tend("empty", top, said, sizeof(said)), 0);
+	assert_int_equal(strncmp(said, "done ", 5), 0);
+	assert_int_equal(rmdir(top), 0);
+	CLEANUP_FREE char *kept = tmpdir_read("kept");
+	assert_string_equal(kept, "text");
+	assert_int_equal(tend("else", top, said, sizeof(said)), 2);
+	tmpdir_remove();
+}
+
 /* ---- the near half alone ------------------------------------------------------- */
 
 static size_t
@@ -605,6 +654,7 @@ main(void)
 		cmocka_unit_test(
 		    the_killing_side_ends_it_by_its_id_also_when_it_is_stopped),
 		cmocka_unit_test(a_failed_start_says_why),
+		cmocka_unit_test(a_directory_is_emptied_and_measured),
 		cmocka_unit_test(frames_cut_anywhere_are_the_same),
 		cmocka_unit_test(nonsense_ends_it),
 		cmocka_unit_test(endless_noise_is_bounded),

@@ -93,6 +93,9 @@ void keeper_main(const struct seal *seal, const struct keeper_req *req)
 void tend_main(const struct seal *seal, enum tend_verb verb,
 	const char *workspace, int channel) __attribute__((noreturn));
 
+/* The same for directories of a container: `far-tend empty|measure DIR...`. */
+int tend_far_main(const char *verb, int n, char **dirs);
+
 /* tree.c: live descendants of `of`, zombies not counted. */
 unsigned tree_count(pid_t of);
 void tree_kill(pid_t of);		/* SIGKILL to each of them, once */

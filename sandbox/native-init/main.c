@@ -25,6 +25,8 @@ main(int argc, char **argv)
 		return far_kill_main(argc - 2, argv + 2);
 	if (argc == 3 && strcmp(argv[1], "far-rest") == 0)
 		return far_rest_main(argv[2]);
+	if (argc >= 4 && strcmp(argv[1], "far-tend") == 0)
+		return tend_far_main(argv[2], argc - 3, argv + 3);
 	if (write(2, usage, sizeof(usage) - 1) < 0)
 		return 3;
 	return 2;

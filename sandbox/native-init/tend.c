@@ -260,3 +260,36 @@ tend_main(const struct seal *seal, enum tend_verb verb, const char *workspace,
 	report(&t, channel);
 	_exit(0);
 }
+
+/* "done BYTES ENTRIES", or "failed BYTES ENTRIES WHERE: WHY". */
+int
+tend_far_main(const char *verb, int n, char **dirs)
+{
+	const rlim_t most = 2 * TEND_DEPTH_MAX + 64;
+	struct rlimit files = { most, most };
+	bool removes = strcmp(verb, "empty") == 0;
+	struct tend t = { .top = -1 };
+
+	if (!removes && strcmp(verb, "measure") != 0)
+		return 2;
+	(void)setrlimit(RLIMIT_NOFILE, &files);
+	for (int i = 0; i < n && !t.errnum; i++) {
+		t.top = openat(AT_FDCWD, dirs[i], O_RDONLY | O_DIRECTORY |
+		    O_NOFOLLOW | O_CLOEXEC);
+		if (t.top < 0 && errno == ENOENT)
+			continue;
+		if (t.top < 0)
+			failed(&t, dirs[i]);
+		else if (removes)
+			empty(&t);
+		else
+			measure(&t, t.top, 0);	/* closes it */
+		if (t.top >= 0 && removes)
+			close(t.top);
+	}
+	printf("%s %llu %llu", t.errnum ? "failed" : "done",
+	    (unsigned long long)t.bytes, (unsigned long long)t.entries);
+	if (t.errnum)
+		printf(" %s: %s", t.where, strerror(t.errnum));
+	return puts("") < 0 || fflush(stdout) || t.errnum ? 1 : 0;
+}

@@ -1,7 +1,8 @@
 /*
- * Figures of a container backend, beside the engine's own command line in the
- * same run.  bench_engine BACKEND CLI, with GATEHOUSE_TEST_ENGINE; prints lines
- * `name value unit` (tests/engines/bench starts an engine for it).
+ * Figures of a backend, beside the engine's own command line in the same run, or
+ * beside OpenSSH with a connection that is there already (ControlMaster).
+ * bench_engine BACKEND CLI, with GATEHOUSE_TEST_ENGINE if it is a container's; prints
+ * lines `name value unit` (tests/engines/bench starts an engine for it).
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,7 +37,45 @@ resident_kb(void)
 	return space ? strtol(space, NULL, 10) * (sysconf(_SC_PAGESIZE) / 1024) : 0;
 }
 
-/* The CLI, once, in the container that is there. */
+static char control[96];	/* the socket of OpenSSH's master; "": none */
+
+static void
+ssh_run(const char *cli, const char *how, const char *command)
+{
+	const struct ssh_opts *o = cf_ssh();
+	CLEANUP_FREE char *hosts = mem_printf("UserKnownHostsFile=%s",
+	    o->known_hosts);
+	CLEANUP_FREE char *path = mem_printf("ControlPath=%s", control);
+	CLEANUP_FREE char *port = mem_printf("%u", (unsigned)o->port);
+
+	execl(cli, cli, "-F", "none", "-i", o->key_file, "-p", port, "-l",
+	    o->user ? o->user : getenv("USER"), "-o", hosts, "-o", path, how,
+	    o->host, command, (char *)NULL);
+	_exit(127);
+}
+
+/* "-M" opens the line and stays; "-O" with "exit" ends it. */
+static void
+ssh_master(const char *cli, bool up)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		int null = open("/dev/null", O_RDWR);
+		dup2(null, 0);
+		dup2(null, 1);
+		dup2(null, 2);
+		if (up)
+			ssh_run(cli, "-fNM", NULL);
+		ssh_run(cli, "-Oexit", NULL);
+	}
+	waitpid(pid, &status, 0);
+	if (up && status != 0)
+		control[0] = 0;
+}
+
+/* The other program, once: in the container that is there, or over the line. */
 static double
 cli_once(const char *cli, const char *container)
 {
@@ -46,6 +85,9 @@ cli_once(const char *cli, const char *container)
 	if (pid == 0) {
 		int null = open("/dev/null", O_RDWR);
 		dup2(null, 1);
+		dup2(null, 2);
+		if (*control)
+			ssh_run(cli, "-n", "true");
 		setenv("DOCKER_HOST", getenv("GATEHOUSE_TEST_ENGINE"), 1);
 		execl(cli, cli, "exec", container, "/bin/true", (char *)NULL);
 		_exit(127);
@@ -86,7 +128,7 @@ bench_exec(const char *cli)
 	char id[128];
 
 	cf_expect("true", "", 0);
-	bool there = cli && the_container(cli, id, sizeof(id));
+	bool there = cli && (*control || the_container(cli, id, sizeof(id)));
 	for (int i = 0; i < ROUNDS; i++) {
 		double began = now_ms();
 		cf_expect("true", "", 0);
@@ -181,6 +223,17 @@ main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	cf.backend = argc > 1 ? argv[1] : "docker";
 	cli = argc > 2 ? argv[2] : NULL;
+	bool ssh = strcmp(cf.backend, "ssh") == 0;
+	const char *why = ssh ? cf_ssh_start() : NULL;
+	if (why) {
+		fprintf(stderr, "%s\n", why);
+		return 1;
+	}
+	if (ssh && cli) {
+		assert_int_equal(mem_format(control, sizeof(control),
+		    "/tmp/ghcm%d", (int)getpid()), 0);
+		ssh_master(cli, true);
+	}
 	cf_start(cf.backend);
 	if (!cf.props.available) {
 		fprintf(stderr, "%s\n", cf.props.why);
@@ -188,5 +241,9 @@ main(int argc, char **argv)
 	}
 	int rc = cmocka_run_group_tests(tests, NULL, NULL);
 	cf_stop();
+	if (*control)
+		ssh_master(cli, false);
+	if (ssh)
+		cf_ssh_stop();
 	return rc;
 }

@@ -2,7 +2,9 @@
 // podman), at every way in: a chat platform, the console, exec, doctor; and
 // kill -9 in mid-command. entry.mjs BUILD ENGINE SOCKET; prints TAP.
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
 import http from 'node:http';
+import path from 'node:path';
 import { World, sleep, until } from '../e2e/world.mjs';
 
 const [build, engine, socket] = process.argv.slice(2);
@@ -104,6 +106,21 @@ test('kill -9: the tree ends, the container is removed by the next start', async
   await w.say('run echo alive');
   await w.see('alive', 1001, 60000);
   await w.stop(next);
+  assert.deepEqual(await containers(), []);
+});
+
+test('what a workspace held is removed, whoever owns it there', async (w) => {
+  hermes(w);
+  const sandboxes = path.join(w.home, 'sandboxes');
+  const exec = await w.command(['sandbox', 'exec',
+    'mkdir -p a/b; echo x > a/b/c; ln -s /etc/passwd l; echo y > ~/z; chmod 0 a; chown 4242 a'],
+  '', env);
+  assert.equal(exec.code, 0, exec.err);
+  assert.equal(fs.readdirSync(sandboxes).length, 1);
+  const prune = await w.command(['sandbox', 'prune', '--older-than', '0', '--yes'], '', env);
+  assert.equal(prune.code, 0, prune.out + prune.err);
+  assert.deepEqual(fs.readdirSync(sandboxes), []);
+  assert.ok(fs.statSync('/etc/passwd').size > 0);
   assert.deepEqual(await containers(), []);
 });
 
