@@ -6,6 +6,7 @@
 #include "base/mem.h"
 
 #define GIVE_UP_MS (24 * 3600 * 1000LL)
+#define PROGRESS_MAX 256	/* messages that can change; then none before */
 #define LIGHT_MAX 32		/* waiting light sends of one chat */
 #define REPEATS_MAX 3
 
@@ -23,6 +24,7 @@ delivery_new(struct loop *loop, struct store *store,
 		d->opts.give_up_ms = GIVE_UP_MS;
 	map_init(&d->chats);
 	map_init(&d->told);
+	map_init(&d->progress);
 	LIST_INIT(&d->previews);
 	return d;
 }
@@ -68,6 +70,36 @@ chat_free(struct chat *chat)
 	mem_free(chat);
 }
 
+static void
+progress_forget(struct delivery *d)
+{
+	size_t it = 0;
+	void *id;
+
+	while (map_next(&d->progress, &it, NULL, &id))
+		mem_free(id);
+	map_done(&d->progress);
+	map_init(&d->progress);
+}
+
+void
+chat_progress_sent(struct chat *chat, const struct light *light,
+    const struct send_result *res)
+{
+	struct map *all = &chat->d->progress;
+	char *old;
+
+	if (light->kind != LIGHT_FIRST)
+		return;
+	if ((old = map_remove(all, chat->key)))
+		mem_free(old);
+	/* What is forgotten is only not edited any more. */
+	if (all->used >= PROGRESS_MAX)
+		progress_forget(chat->d);
+	if (res->outcome == SEND_YES && *res->msg_id)
+		map_set(all, chat->key, mem_str(res->msg_id));
+}
+
 void
 delivery_free(struct delivery **dp)
 {
@@ -81,6 +113,7 @@ delivery_free(struct delivery **dp)
 	op_cancel(&d->listing);
 	op_cancel(&d->owing);
 	map_done(&d->told);
+	progress_forget(d);
 	while (map_next(&d->chats, &it, NULL, &chat))
 		chat_free(chat);
 	map_done(&d->chats);
@@ -163,6 +196,7 @@ delivery_light(struct delivery *d, const struct place *to,
 	}
 	struct light *light = mem_alloc(sizeof(*light));
 
+	light->kind = opts->kind;
 	light->text = mem_str(opts->text);
 	light->edit_msg_id = mem_str(opts->edit_msg_id);
 	light->owed = opts->owed;
@@ -237,6 +271,26 @@ delivery_amend(struct delivery *d, const struct place *to, const char *msg_id,
 	if (platform && (platform->flags & PLATFORM_CAN_EDIT))
 		delivery_light(d, to, &(struct light_opts){ .text = text,
 		    .edit_msg_id = msg_id });
+}
+
+void
+delivery_progress(struct delivery *d, const struct place *to, const char *text,
+    bool first)
+{
+	struct chat *chat = find_chat(d, to);
+	struct light *light;
+
+	/* The one under way is the first of the queue, and has been sent. */
+	TAILQ_FOREACH(light, &chat->lights, link) {
+		if (first || light->kind != LIGHT_MORE ||
+		    (chat->step == CHAT_LIGHT && light == TAILQ_FIRST(&chat->lights)))
+			continue;
+		mem_free(light->text);
+		light->text = mem_str(text);
+		return;
+	}
+	delivery_light(d, to, &(struct light_opts){ .text = text,
+	    .kind = first ? LIGHT_FIRST : LIGHT_MORE });
 }
 
 bool

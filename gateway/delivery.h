@@ -59,6 +59,13 @@ void delivery_notice(struct delivery *d, const struct place *to,
 void delivery_amend(struct delivery *d, const struct place *to,
 	const char *msg_id, const char *text);
 /*
+ * Light: how far something is, as one message that is edited in place.  first:
+ * the message itself; what follows is shown only where the platform can edit and
+ * it is known to be there, and only the newest text is.
+ */
+void delivery_progress(struct delivery *d, const struct place *to,
+	const char *text, bool first);
+/*
  * A send whose end is unknown: told with a button to have it again, or sent
  * again with a label if the operator wants that.
  */

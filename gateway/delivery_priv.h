@@ -22,8 +22,15 @@ struct edit {
 	void *arg;
 };
 
+enum light_kind {
+	LIGHT_PLAIN,
+	LIGHT_FIRST,		/* of a progress: the message */
+	LIGHT_MORE,		/* its new text */
+};
+
 struct light {
 	TAILQ_ENTRY(light) link;
+	enum light_kind kind;
 	char *text;
 	char *edit_msg_id;	/* NULL: a new message */
 	struct outrow_buttons buttons;
@@ -31,6 +38,7 @@ struct light {
 };
 
 struct light_opts {
+	enum light_kind kind;
 	const char *text;
 	const char *edit_msg_id;	/* NULL: a new message */
 	const struct button *buttons;
@@ -67,6 +75,7 @@ struct delivery {
 	struct delivery_host host;
 	struct map chats;
 	struct op *listing, *owing;
+	struct map progress;	/* chat: id of the message that says how far it is */
 	struct map told;	/* ids of rows whose chat was told */
 	size_t busy;
 	LIST_HEAD(, preview) previews;
@@ -83,6 +92,9 @@ void chat_edit_free(struct edit *edit);
 void delivery_light(struct delivery *d, const struct place *to,
 	const struct light_opts *opts);
 bool delivery_has_light(struct delivery *d, const struct place *to, int64_t owed);
+/* What was sent of a progress. */
+void chat_progress_sent(struct chat *chat, const struct light *light,
+	const struct send_result *res);
 /* owed.c: frees it. */
 void chat_light_ended(struct chat *chat, struct light *light,
 	const struct send_result *res);

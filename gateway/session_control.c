@@ -357,6 +357,24 @@ tell_activity(const struct session *s, const char *text)
 		s->all->env.activity(s->all->env.arg, &s->origin, text);
 }
 
+static void
+tell_first(const struct session *s, const char *text)
+{
+	struct place to = { s->origin.platform, s->origin.account,
+		s->origin.chat_id, s->origin.thread_id };
+
+	delivery_progress(s->all->env.delivery, &to, text, true);
+}
+
+static void
+tell_more(const struct session *s, const char *text)
+{
+	struct place to = { s->origin.platform, s->origin.account,
+		s->origin.chat_id, s->origin.thread_id };
+
+	delivery_progress(s->all->env.delivery, &to, text, false);
+}
+
 void
 sessions_alarm(struct sessions *all, const char *sandbox, const char *text)
 {
@@ -371,8 +389,7 @@ sessions_sandbox_news(struct sessions *all, const char *sandbox,
 {
 	CLEANUP_FREE char *say = mem_printf("Your sandbox: %s.", text);
 
-	if (first)
-		each_of(all, sandbox, tell_notice, say);
+	each_of(all, sandbox, first ? tell_first : tell_more, say);
 	each_of(all, sandbox, tell_activity, text);
 }
 

@@ -42,6 +42,8 @@ struct fake_sandbox {
 	char *wiped;		/* sandbox_key_text of the last wipe; NULL: none */
 	sandbox_alarm_cb *alarm;	/* a test raises it itself */
 	void *alarm_arg;
+	sandbox_news_cb *news;		/* so it does with this */
+	void *news_arg;
 	process_event_cb *on_process;
 	void *on_process_arg;
 };

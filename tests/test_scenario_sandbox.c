@@ -35,6 +35,41 @@ a_sandbox_that_is_closed_is_told_to_its_person_only(void **state)
 	world_done(&w);
 }
 
+/*
+ * How far a pull is, is one message that changes.  Red if each word is a message of
+ * its own, if the newest is not the one that stays, or if another chat hears it.
+ */
+static void
+a_pull_is_one_message_that_changes(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w, 1);
+	world_boot(&w);
+	fake_model_script(w.model, &(struct fake_answer){ .call = "sleep 60" });
+	fake_model_script(w.model, &(struct fake_answer){ .text = "done" });
+	fake_say(w.platform, "1001", "run it");
+	world_pass(&w, 2000);
+	assert_int_equal(fake_sandbox.n, 1);
+	for (int i = 0; i <= 4; i++) {
+		CLEANUP_FREE char *text = mem_printf("pulling image x: %d of 4 MiB",
+		    i);
+		fake_sandbox.news(fake_sandbox.news_arg,
+		    fake_sandbox.commands[0].sandbox, text, i == 0);
+		/* The last two come at once. */
+		if (i != 3)
+			world_pass(&w, 10000);
+	}
+	CLEANUP_FREE char *screen = fake_screen(w.platform, "1001");
+	const char *at = strstr(screen, "pulling image x: 4 of 4 MiB.");
+	if (!at || strstr(at + 1, "pulling") || strstr(screen, "pulling") != at)
+		fail_msg("%s", screen);
+	assert_false(fake_saw(w.platform, "1002", "pulling"));
+	assert_true(world_settle(&w, 80000));
+	world_done(&w);
+}
+
 /* "1001" in his own chat and in a group, "1002" in hers. */
 static void
 who_shares_a_sandbox_is_as_configured(void **state)
@@ -148,6 +183,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 		    a_sandbox_that_is_closed_is_told_to_its_person_only),
+		cmocka_unit_test(a_pull_is_one_message_that_changes),
 		cmocka_unit_test(who_shares_a_sandbox_is_as_configured),
 		cmocka_unit_test(new_takes_from_nobody_else_and_wipes_when_asked),
 		cmocka_unit_test(stop_names_what_still_runs),
