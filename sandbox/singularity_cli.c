@@ -241,6 +241,10 @@ tell_end(struct cli *c, int status, const struct err *err)
 	buf_init(&plain, 4 * SAID_SHOWN);
 	if (c->ended)
 		return;
+	/* Cut between words. */
+	while (skip && skip < c->said.len && c->said.data[skip - 1] != ' ' &&
+	    c->said.data[skip - 1] != '\n')
+		skip++;
 	c->ended = true;
 	loop_cancel(&c->timer);
 	clean_init(&clean);
