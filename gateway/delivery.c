@@ -82,6 +82,21 @@ progress_forget(struct delivery *d)
 	map_init(&d->progress);
 }
 
+struct light *
+chat_next_light(struct chat *chat, const struct platform *platform)
+{
+	const char *id = platform->flags & PLATFORM_CAN_EDIT ?
+	    map_get(&chat->d->progress, chat->key) : NULL;
+	struct light *light;
+
+	while ((light = TAILQ_FIRST(&chat->lights)) && light->kind == LIGHT_MORE &&
+	    !id)
+		chat_light_free(chat, light);
+	if (light && light->kind == LIGHT_MORE && !light->edit_msg_id)
+		light->edit_msg_id = mem_str(id);
+	return light;
+}
+
 void
 chat_progress_sent(struct chat *chat, const struct light *light,
     const struct send_result *res)

@@ -146,22 +146,6 @@ chat_edit(struct chat *chat, const struct platform *platform,
 	    chat);
 }
 
-/* The next one that can be sent. */
-static struct light *
-next_light(struct chat *chat, const struct platform *platform)
-{
-	const char *id = platform->flags & PLATFORM_CAN_EDIT ?
-	    map_get(&chat->d->progress, chat->key) : NULL;
-	struct light *light;
-
-	while ((light = TAILQ_FIRST(&chat->lights)) && light->kind == LIGHT_MORE &&
-	    !id)
-		chat_light_free(chat, light);
-	if (light && light->kind == LIGHT_MORE && !light->edit_msg_id)
-		light->edit_msg_id = mem_str(id);
-	return light;
-}
-
 /* What comes next for a chat that does nothing now. */
 void
 chat_next(struct chat *chat)
@@ -169,7 +153,7 @@ chat_next(struct chat *chat)
 	const struct platform *platform;
 	struct platform_instance *inst = chat->d->host.instance(
 	    chat->d->host.arg, chat->platform, &platform);
-	const struct light *light = inst ? next_light(chat, platform) : NULL;
+	const struct light *light = inst ? chat_next_light(chat, platform) : NULL;
 	const struct edit *edit = TAILQ_FIRST(&chat->edits);
 
 	if (!inst) {

@@ -92,6 +92,8 @@ void chat_edit_free(struct edit *edit);
 void delivery_light(struct delivery *d, const struct place *to,
 	const struct light_opts *opts);
 bool delivery_has_light(struct delivery *d, const struct place *to, int64_t owed);
+/* The first of its light sends that can be sent; NULL: none. */
+struct light *chat_next_light(struct chat *chat, const struct platform *platform);
 /* What was sent of a progress. */
 void chat_progress_sent(struct chat *chat, const struct light *light,
 	const struct send_result *res);
