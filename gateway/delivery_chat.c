@@ -262,10 +262,12 @@ on_taken(void *arg, const struct outbox_row *rows, size_t n,
 		chat_next(chat);
 		return;
 	}
-	msec_t wait = rows[0].not_before - loop_wall(chat->d->loop);
+	/* A row that was not due holds the order, even if it has become due. */
+	if (!rows[0].sending) {
+		msec_t wait = rows[0].not_before - loop_wall(chat->d->loop);
 
-	if (wait > 0) {		/* a row that is not due holds the order */
-		chat_wait(chat, wait > WAIT_LOOK_MS ? WAIT_LOOK_MS : wait);
+		chat_wait(chat, wait > WAIT_LOOK_MS ? WAIT_LOOK_MS :
+		    wait > 0 ? wait : 0);
 		return;
 	}
 	chat->row = outrow_copy(&rows[0]);

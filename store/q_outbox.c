@@ -89,7 +89,7 @@ q_outbox_row(const struct q *q, struct job *job, int64_t id,
 	    " coalesce(s.session_key, ''), o.kind, a.platform, a.account,"
 	    " o.chat_id, o.thread_id, o.text, o.plain, o.reply_to, o.buttons,"
 	    " o.edit_of, coalesce(p.msg_id, o.msg_id), o.nonce, o.attempts,"
-	    " o.not_before, o.created_at FROM outbox o"
+	    " o.not_before, o.created_at, o.state = 'sending' FROM outbox o"
 	    " JOIN source a ON a.id = o.source"
 	    " LEFT JOIN run r ON r.id = o.run"
 	    " LEFT JOIN session s ON s.id = o.session"
@@ -119,6 +119,7 @@ q_outbox_row(const struct q *q, struct job *job, int64_t id,
 		.attempts = (unsigned)db_col_int(rows, 15),
 		.not_before = db_col_int(rows, 16),
 		.created = db_col_int(rows, 17),
+		.sending = db_col_int(rows, 18) != 0,
 	};
 	db_end(rows);
 	return 1;

@@ -193,6 +193,7 @@ struct outbox_row {
 	const char *edit_msg_id;	/* of the message to be edited; "" none */
 	const char *nonce;		/* stable a row */
 	unsigned attempts;
+	bool sending;			/* its send was recorded: it may be done */
 	msec_t not_before;		/* wall */
 	msec_t created;			/* wall; for giving up */
 };
@@ -261,7 +262,7 @@ struct op *store_outbox_keep(struct store *store, const struct run_ref *run,
 /*
  * waiting -> sending, the first waiting row of this chat in order; n is 0 or 1.
  * A first row that is not due yet holds the order: it is returned as it is
- * (not_before > now_wall) and stays waiting.  Where nothing waits: a shown
+ * (not_before > now_wall, not `sending`) and stays waiting.  Where nothing waits: a shown
  * message that is to be edited a last time (edit_msg_id is its own id): an
  * OUT_INTERIM to its text, an OUT_PREVIEW, whose run is over, to its text and
  * a word about that.

@@ -151,6 +151,34 @@ a_migrated_chat_gets_its_answer_at_the_new_id(void **state)
 	world_done(&w);
 }
 
+/*
+ * The clock goes on while the store looks: a row that was not due then and is
+ * now was not taken.  Red if it is sent all the same: it is sent again later.
+ */
+static void
+a_row_that_becomes_due_while_it_is_looked_at_is_sent_once(void **state)
+{
+	struct world w;
+	int ms = 0;
+
+	(void)state;
+	start(&w, 40);
+	fake_platform_trouble(w.platform, &(struct fake_trouble){
+	    .outcome = SEND_NO, .error = SEND_ERR_RATE, .retry_after = 90000 });
+	fake_say(w.platform, "1001", "hello");
+	world_pass(&w, 50000);
+	for (; ms < 20000 && store_health(w.store).depth == 0; ms++) {
+		sim_advance(w.loop, 1);
+		sim_run_until_idle(w.loop);
+	}
+	assert_true(ms < 20000);	/* it looks: not due for half a minute */
+	sim_set_wall(w.loop, loop_wall(w.loop) + 40000);
+	assert_true(world_settle(&w, 200000));
+	assert_int_equal(fake_count(w.platform, "1001"), 1);
+	assert_string_equal(fake_last(w.platform, "1001"), "echo: hello");
+	world_done(&w);
+}
+
 /* Case C028: giving up is told to the person and to the next request. */
 static void
 a_refused_answer_is_told_to_person_and_model(void **state)
@@ -223,6 +251,8 @@ main(void)
 		cmocka_unit_test(
 		    an_unknown_send_is_not_repeated_but_told_with_a_button),
 		cmocka_unit_test(a_migrated_chat_gets_its_answer_at_the_new_id),
+		cmocka_unit_test(
+		    a_row_that_becomes_due_while_it_is_looked_at_is_sent_once),
 		cmocka_unit_test(a_refused_answer_is_told_to_person_and_model),
 		cmocka_unit_test(a_send_that_certainly_failed_is_tried_again),
 		cmocka_unit_test(a_new_message_withdraws_the_chunks_that_wait),
