@@ -151,7 +151,7 @@ each_wrong_call_says_what_to_change(void **state)
 		{ "terminal", "{\"command\":\"ls\",\"timeout\":\"soon\"}",
 		  "'timeout' must be of type integer", 0 },
 		{ "terminal", "{\"command\":\"ls\",\"timeout\":6000}", "600", 0 },
-		{ "terminal", "{\"command\":\"HUGE\"}", "script file", 600000 },
+		{ "terminal", "{\"command\":\"HUGE\"}", "script file", (1 << 20) + 1 },
 		{ "read_file", "{}", "'path' is missing", 0 },
 		{ "read_file", "{\"path\":[\"a\"]}", "must be of type string", 0 },
 		{ "read_file", "{\"path\":\"\"}", "path is empty", 0 },
