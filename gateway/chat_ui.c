@@ -310,7 +310,8 @@ on_look(void *arg)
 	ui->look = loop_after(ui->loop, LOOK_MS, "chat look", on_look, ui);
 	if (ui->asked && ui->eof && ui->in.len == 0) {
 		ui->asked = false;	/* nobody is left who could say yes */
-		ui->opts.peer.say(ui->opts.peer.arg, "/deny all");
+		ui->opts.peer.say(ui->opts.peer.arg, "/deny all the "
+		    "input ended: nobody could answer");
 		return;
 	}
 	if (ui->asked)		/* the next line is the answer to it */
@@ -407,7 +408,8 @@ chat_ui_show(struct chat_ui *ui, const char *text, bool question)
 	if (len > 0 && rest[len - 1] != '\n')
 		put(fd, "\n");
 	if (question) {
-		put(fd, "Answer y or n.\n");
+		put(fd, "Answer y or n; also session or always, if that is "
+		    "offered.\n");
 		ui->asked = true;
 	} else {
 		buf_clear(&ui->stream);

@@ -178,6 +178,22 @@ take_option(struct cli_ctx *ctx, const char *word, const char *next, bool *used)
 	return add_value(ctx, o, value ? value : "");
 }
 
+bool
+cli_one_of(const char *option, const char *value, const char *const *names, size_t n)
+{
+	const char *near = nearest_name(value, names, n);
+
+	if (near && strcmp(near, value) == 0)
+		return true;
+	struct buf list CLEANUP_BUF;
+	buf_init(&list, 256);
+	for (size_t i = 0; i < n; i++)
+		buf_printf(&list, "%s%s", i ? ", " : "", names[i]);
+	cli_complain("--%s: \"%s\" is none of %s%s%s", option, value, list.data,
+	    near ? "; did you mean " : "", near ? near : "");
+	return false;
+}
+
 /* ---- commands ------------------------------------------------------------- */
 
 /* Number of words of `words` that the arguments begin with, if all; else 0. */
@@ -305,6 +321,11 @@ split(struct cli_ctx *ctx, int argc, char **argv, size_t *ret_n, size_t *ret_das
 		if (argv[i][0] != '-' || !argv[i][1]) {
 			argv[n++] = argv[i];
 			ctx->command = find_command((const char *const *)argv, n, &words);
+			continue;
+		}
+		if (n == 0 && (strcmp(argv[i], "--version") == 0 ||
+		    strcmp(argv[i], "-V") == 0)) {	/* as everybody tries it */
+			argv[n++] = (char *)(uintptr_t)"version";
 			continue;
 		}
 		status = take_option(ctx, argv[i], i + 1 < argc ? argv[i + 1] : NULL,

@@ -76,6 +76,9 @@ struct cli_ctx {
 };
 
 /* Value of an option that was given, else NULL. "" for a flag. */
+/* Else the value is complained about, with the names and the nearest. */
+bool cli_one_of(const char *option, const char *value, const char *const *names,
+	size_t n);
 const char *cli_option(const struct cli_ctx *ctx, const char *name);
 
 /*

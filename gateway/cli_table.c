@@ -146,8 +146,8 @@ const struct cli_command cli_commands[] = {
 	  "Those in use stay.", sandbox_prune_options,
 	  CLI_NEEDS_LAUNCHER | CLI_NEEDS_CONFIG | CLI_NEEDS_HOME,
 	  sandbox_prune_main },
-	{ "sandbox exec", "-- COMMAND...", 1, 1000, "Run one command in a sandbox "
-	  "and exit with its code.", exec_options,
+	{ "sandbox exec", "-- COMMAND...", 1, 1000, "Run one command in a sandbox, its "
+	  "input empty, and exit with its code.", exec_options,
 	  CLI_NEEDS_LAUNCHER | CLI_NEEDS_CONFIG | CLI_NEEDS_HOME,
 	  sandbox_exec_main },
 	{ "sandbox put", "FILE [DIRECTORY]", 1, 2, "Copy a file or a directory into a "

@@ -37,16 +37,10 @@ warn(struct config_reader *r, const char *path, const char *why)
 }
 
 static bool
-uses_docker(const struct config *cfg)
+uses(const struct config *cfg, const char *backend)
 {
-	const char *const names[] = { cfg->gateway.terminal_backend,
-		cfg->terminal.backend };
-
-	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		if (strcmp(names[i], "docker") == 0 ||
-		    strcmp(names[i], "podman") == 0)
-			return true;
-	return false;
+	return strcmp(cfg->gateway.terminal_backend, backend) == 0 ||
+	    strcmp(cfg->terminal.backend, backend) == 0;
 }
 
 /* model.key_env names a variable: its value becomes the key. */
@@ -143,7 +137,7 @@ check_docker(struct config_reader *r)
 	struct err err;
 
 	/* Stale keys of a backend that isn't chosen hurt nobody. */
-	if (!uses_docker(r->cfg))
+	if (!uses(r->cfg, "docker") && !uses(r->cfg, "podman"))
 		return;
 	if (config_cpus(r->cfg->docker.cpu) < 0)
 		fail(r, "terminal.container_cpu", "expected a number of processors");
@@ -162,6 +156,14 @@ check_docker(struct config_reader *r)
 		docker_plan_done(&plan);
 	}
 	config_docker_done(&d);
+}
+
+static void
+check_ssh(struct config_reader *r)
+{
+	if (uses(r->cfg, "ssh") && !*r->cfg->ssh.host)
+		warn(r, "terminal.ssh_host", "backend ssh is chosen, and no host: "
+			"commands will be refused");
 }
 
 static void
@@ -293,6 +295,7 @@ config_check(struct config_reader *r)
 	check_telegram(r);
 	check_native(r);
 	check_docker(r);
+	check_ssh(r);
 	check_sandbox(r);
 	check_timezone(r);
 	(void)override_resolve(r->cfg, &where, r->rep);

@@ -136,8 +136,9 @@ print_man_row(FILE *out, const struct config_key *key)
 	fputs("\n.br\nExpected: ", out);
 	cli_docs_troff(out, form.data);
 	if (*key->def) {
-		fputs(". Default: ", out);
+		fputs(" (default \\(lq", out);
 		cli_docs_troff(out, key->def);
+		fputs("\\(rq)", out);
 	}
 	fputs(".\n", out);
 	if (key->env) {

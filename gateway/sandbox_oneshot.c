@@ -10,11 +10,11 @@
 #include "base/buf.h"
 #include "base/child.h"
 #include "base/mem.h"
-#include "base/nearest.h"
 #include "gateway/config_opts.h"
 #include "gateway/gate/operator.h"
 #include "gateway/override.h"
 #include "gateway/owner_client.h"
+#include "gateway/scope.h"
 
 #define TIMEOUT_MAX_S (7 * 24 * 3600)
 
@@ -110,23 +110,6 @@ timeout_of(const char *text, msec_t *ret_ms)
 	return s > 0 && s <= TIMEOUT_MAX_S ? 0 : -1;
 }
 
-/* A value that is none of the names is complained about. */
-static bool
-one_of(const char *option, const char *value, const char *const *names, size_t n)
-{
-	const char *near = nearest_name(value, names, n);
-
-	if (near && strcmp(near, value) == 0)
-		return true;
-	struct buf list CLEANUP_BUF;
-	buf_init(&list, 256);
-	for (size_t i = 0; i < n; i++)
-		buf_printf(&list, "%s%s", i ? ", " : "", names[i]);
-	cli_complain("--%s: \"%s\" is none of %s%s%s", option, value, list.data,
-	    near ? "; did you mean " : "", near ? near : "");
-	return false;
-}
-
 /* Another backend than the configured one: with its own image. */
 static int
 choose_backend(const struct cli_ctx *ctx, const char *backend,
@@ -138,7 +121,7 @@ choose_backend(const struct cli_ctx *ctx, const char *backend,
 #undef BACKEND
 	};
 
-	if (!one_of("backend", backend, names, ARRAY_LEN(names)))
+	if (!cli_one_of("backend", backend, names, ARRAY_LEN(names)))
 		return CLI_USAGE;
 	if (strcmp(backend, opts->console_backend) == 0)
 		opts->image = opts->console_image;
@@ -166,12 +149,12 @@ options(struct cli_ctx *ctx, struct oneshot *e, struct sandbox_opts *opts,
 		e->timeout_ms = opts->timeout_ms;
 	if (backend && choose_backend(ctx, backend, opts) >= 0)
 		return CLI_USAGE;
-	if (!backend && cli_option(ctx, "session"))
+	if (!backend && e->key.owner == SANDBOX_MESSAGING)
 		opts->console_backend = opts->messaging_backend;
 	else if (!backend &&
 	    strcmp(opts->console_backend, opts->messaging_backend) != 0)
 		opts->image = opts->console_image;
-	if (network && !one_of("network", network, networks, ARRAY_LEN(networks)))
+	if (network && !cli_one_of("network", network, networks, ARRAY_LEN(networks)))
 		return CLI_USAGE;
 	if (network && strcmp(opts->console_backend, "native") != 0) {
 		cli_complain("--network is for backend native; this is %s",
@@ -188,17 +171,42 @@ options(struct cli_ctx *ctx, struct oneshot *e, struct sandbox_opts *opts,
 }
 
 /*
+ * Whose workspace: agent:PROFILE:PLATFORM:... is a session's key; with
+ * gateway.sandbox_scope: user it is user:PLATFORM:ID.  Any other name has a
+ * workspace that no conversation has.
+ */
+static void
+choose_key(const struct cli_ctx *ctx, struct sandbox_key *key)
+{
+	const char *session = cli_option(ctx, "session"), *platform;
+	enum sandbox_scope scope = scope_parse(ctx->config->gateway.sandbox_scope);
+	bool person = scope == SCOPE_USER;
+
+	*key = (struct sandbox_key){ "main", "operator:exec", SANDBOX_CONSOLE };
+	if (!session)
+		return;
+	platform = strncmp(session, person ? "user:" : "agent:main:",
+	    person ? 5 : 11) == 0 ? session + (person ? 5 : 11) : NULL;
+	if (!platform)
+		cli_complain("note: \"%s\" is no %s: this is a workspace of its own",
+		    session, person ? "person (gateway.sandbox_scope: user: "
+		    "user:PLATFORM:ID)" :
+		    "session's key (`gatehouse sessions list`)");
+	key->owner = platform && strncmp(platform, "console:", 8) == 0 ?
+	    SANDBOX_CONSOLE : SANDBOX_MESSAGING;
+	key->scope = platform && scope == SCOPE_SHARED ? "shared" : session;
+}
+
+/*
  * The sandbox of a chat session may be in use by the process that serves it;
  * two over one workspace would not see each other.
  */
 static int
-check_session(struct cli_ctx *ctx, struct oneshot *e)
+check_session(struct cli_ctx *ctx)
 {
-	const char *session = cli_option(ctx, "session");
 	struct owner_client *owner;
 
-	e->key = (struct sandbox_key){ "main", "operator:exec", SANDBOX_CONSOLE };
-	if (!session)
+	if (!cli_option(ctx, "session"))
 		return -1;
 	owner = owner_connect(&ctx->home, NULL);
 	if (owner) {
@@ -208,8 +216,6 @@ check_session(struct cli_ctx *ctx, struct oneshot *e)
 		    "--session out for a sandbox of your own");
 		return CLI_FAIL;
 	}
-	e->key.scope = session;
-	e->key.owner = SANDBOX_MESSAGING;
 	return -1;
 }
 
@@ -263,9 +269,10 @@ oneshot_main(struct cli_ctx *ctx, struct oneshot *e)
 	s.opts.instance_id = "exec";
 	/* When it has ended its sandbox is gone. */
 	s.docker.docker.persist_across = s.docker.podman.persist_across = false;
+	choose_key(ctx, &e->key);
 	code = options(ctx, e, &s.opts, &s.native);
 	if (code < 0)
-		code = check_session(ctx, e);
+		code = check_session(ctx);
 	if (code < 0)
 		code = run(ctx, e, &s.opts);
 	config_sandbox_done(&s);

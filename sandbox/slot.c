@@ -23,6 +23,8 @@ on_say(void *arg, const char *box_id, const char *text, bool first)
 	}
 }
 
+static void describe(struct slot *slot);
+
 void
 slot_start(struct slot *slot, struct sandboxes *sb, const char *name,
 	const char *image)
@@ -44,6 +46,7 @@ slot_start(struct slot *slot, struct sandboxes *sb, const char *name,
 		slot->probed = true;
 		log_warn("sandbox", NULL, "backend %s is not available: %s", name,
 		    slot->err.text);
+		describe(slot);
 	}
 }
 

@@ -103,7 +103,7 @@ static int
 close_run(struct job *job, const struct q *q, struct err *err)
 {
 	struct approval_job *a = (struct approval_job *)job;
-	int64_t one;
+	int64_t same;
 
 	if (db_run(q->db, err, "UPDATE approval SET state = 'closed', outcome = ?,"
 	    " who = ?, closed_at = ? WHERE profile = ? AND id = ?"
@@ -112,10 +112,11 @@ close_run(struct job *job, const struct q *q, struct err *err)
 		return -1;
 	if (db_changes(q->db) == 1)
 		return 0;
-	int rc = db_int(q->db, err, &one, "SELECT 1 FROM approval"
-	    " WHERE profile = ? AND id = ?", DB_S(q->profile), DB_S(a->id));
-	if (rc == -1)
-		return -1;
+	int rc = db_int(q->db, err, &same, "SELECT outcome = ? FROM approval"
+	    " WHERE profile = ? AND id = ?", DB_S(a->outcome),
+	    DB_S(q->profile), DB_S(a->id));
+	if (rc == -1 || (rc == 1 && same))	/* withdrawn with the claim */
+		return rc == -1 ? -1 : 0;
 	return err_set(err, rc == 1 ? ERR_EXISTS : ERR_NOT_FOUND,
 	    "request %s %s", a->id, rc == 1 ? "is closed already" :
 	    "is not known");

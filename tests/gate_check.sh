@@ -35,6 +35,11 @@ exits 0 'isolated backends skip what asks' --backend docker -- rm -r build
 exits 20 'not what is never' --backend docker -- 'rm -rf /'
 exits 10 'local does not' --backend local -- rm -r build
 exits 2 'nothing to judge'
+exits 2 'a misspelt backend' --backend nativ -- ls
+exits 10 'a credential is read' -- cat /root/.ssh/id_rsa
+! grep -q always "$dir/out"; say $? 'what may not be given for always is not offered'
+exits 10 'a deletion' -- rm -r build
+grep -q '"always" would allow: rm -r build' "$dir/out"; say $? 'what may be is'
 
 prints 'an allowed command' 'ls -l' \
 	'{"verdict":"allow","rules":[],"commands":["ls -l"]}'

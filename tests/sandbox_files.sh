@@ -12,7 +12,7 @@ if ! "$bin" sandbox exec -- true 2>"$dir/why"; then
 	echo "1..0 # SKIP $(tr '\n#' '  ' <"$dir/why")"
 	exit 0
 fi
-echo "1..11"
+echo "1..15"
 
 # check NAME STATUS STDERR-PATTERN ARG...
 check() {
@@ -52,3 +52,14 @@ check 'a link that leads out is not sent' 1 'leads out' put "$dir/t"
 check 'one is made there' 0 '' exec -- 'mkdir bad && ln -s /etc bad/l'
 check 'it does not come' 1 'leads out' get bad/ "$dir/here"
 check 'no name' 2 'names no' get / "$dir/here"
+
+# The workspace of a conversation, by the key that `sessions list` prints.
+printf 'run echo theirs > chat.txt\n' | "$bin" chat >"$dir/out" 2>&1
+check "a chat's files" 0 '' get --session agent:main:console:dm:main chat.txt "$dir/here"
+n=$((n + 1))
+if [ "$(cat "$dir/here/chat.txt")" = theirs ]; then echo "ok $n - and they are the same"
+else sed 's/^/# /' "$dir/out"; echo "not ok $n - and they are the same"; fi
+check 'a name that no conversation has' 0 "is no session's key" exec --session typo -- true
+printf 'gateway: {sandbox_scope: shared}\n' >"$dir/home/config.yaml"
+check 'what all share' 1 'tar in the sandbox' get --session agent:main:console:dm:main \
+	chat.txt "$dir"

@@ -303,6 +303,8 @@ approvals_are_closed_once_and_withdrawn_with_their_run(void **state)
 	assert_int_equal(json_len(s->json), 2);
 	assert_int_equal(SYNC(s, store_approval_close(s->store, "a1", "yes", "7",
 	    s->now, sync_on_done, s)), ERR_NONE);
+	assert_int_equal(SYNC(s, store_approval_close(s->store, "a1", "yes", "7",
+	    s->now, sync_on_done, s)), ERR_NONE);	/* as it is already */
 	assert_int_equal(SYNC(s, store_approval_close(s->store, "a1", "no", "7",
 	    s->now, sync_on_done, s)), ERR_EXISTS);
 	assert_int_equal(SYNC(s, store_approval_close(s->store, "zz", "no", "7",

@@ -78,12 +78,18 @@ check_one(const struct gate_ctx *ctx, const char *s, size_t len, bool as_json)
 		printf("%s\n", text);
 	} else {
 		printf("%s\n", gate_level_name(level));
-		for (size_t i = 0; i < v.nrules; i++)
-			printf("  %s: %s (%s)\n", gate_level_name(v.rules[i].level),
-				v.rules[i].key, v.rules[i].why);
+		bool severe = false;
+		for (size_t i = 0; i < v.nrules; i++) {
+			bool counts = gate_rule_counts(ctx, &v.rules[i]);
+
+			severe |= counts && v.rules[i].severe;
+			printf("  %s: %s (%s)%s\n", gate_level_name(v.rules[i].level),
+				v.rules[i].key, v.rules[i].why, counts ? "" :
+				"; not in an isolated sandbox");
+		}
 		for (size_t i = 0; i < v.ncommands; i++)
 			printf("  runs: %s\n", v.commands[i]);
-		if (v.always)
+		if (v.always && level == GATE_ASK && !severe)
 			printf("  \"always\" would allow: %s\n", v.always);
 	}
 	gate_verdict_done(&v);
@@ -108,14 +114,17 @@ check_lines(const struct gate_ctx *ctx)
 	return CLI_FAIL;
 }
 
-/* What each backend is as a rule; a running gateway looks at real properties. */
+/* The first are isolated as a rule; a running gateway looks at real properties. */
+#define ISOLATED 7
+static const char *const backends[] = { "native", "docker", "podman", "modal",
+	"daytona", "vercel_sandbox", "e2b", "local", "ssh", "singularity",
+	"apptainer", "tenki", "sprites" };
+
 static bool
 usually_isolated(const char *backend)
 {
-	static const char *const names[] = { "native", "docker", "podman", "modal",
-		"daytona", "vercel_sandbox", "e2b" };
-	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		if (strcmp(names[i], backend) == 0)
+	for (size_t i = 0; i < ISOLATED; i++)
+		if (strcmp(backends[i], backend) == 0)
 			return true;
 	return false;
 }
@@ -134,6 +143,8 @@ gate_check_main(struct cli_ctx *cli)
 		.isolated = backend && usually_isolated(backend),
 		.network = GATE_NET_FILTERED,
 	};
+	if (backend && !cli_one_of("backend", backend, backends, ARRAY_LEN(backends)))
+		return CLI_USAGE;
 	if (cli_option(cli, "stdin"))
 		return check_lines(&ctx);
 	if (cli->nargs == 0) {

@@ -123,7 +123,7 @@ const drivers = {
   'command sandbox exec': exec,
   'command sandbox put': put,
   'command sandbox get': get,
-  'command sandbox exec --session': (w, config) => exec(w, config, '--session', 'agent:x'),
+  'command sandbox exec --session': (w, config) => exec(w, config, '--session', 'agent:main:telegram:dm:1001'),
   'command doctor': async (w, config) => {
     assert.equal(await finding(w, config, 'sandbox of sessions'), config.sessions);
     return finding(w, config, 'sandbox of the console');
