@@ -240,6 +240,9 @@ launcher_allow_local(struct launcher *l, const char *user, struct err *err)
 			return err_set(err, ERR_CONFIG, "there is no user \"%s\" for "
 				"local commands (%s)", user,
 				errnum ? strerror(errnum) : "not in passwd");
+		if (pw.pw_uid == 0)
+			return err_set(err, ERR_CONFIG, "local.user \"%s\" is root: "
+				"name an ordinary user", user);
 		l->uid = pw.pw_uid;
 		l->gid = pw.pw_gid;
 		l->ngroups = GROUPS_MAX;
@@ -271,12 +274,12 @@ launcher_allow_native(struct launcher *l, const void *terms, size_t len,
 	return 0;
 }
 
-static void
+void
 launcher_seal(struct launcher *l)
 {
 	struct wire_out out;
 
-	if (l->sealed)
+	if (l->sealed || !l->chan)
 		return;
 	l->sealed = true;
 	wire_out_init(&out, LAUNCHER_SEAL);

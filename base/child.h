@@ -44,6 +44,8 @@ int launcher_allow_local(struct launcher *l, const char *user, struct err *err);
 /* Permit sandboxes: what sandbox/native.c and the helper agreed on. */
 int launcher_allow_native(struct launcher *l, const void *terms, size_t len,
 	struct err *err);
+/* Nothing can be permitted any more. Done by the first request, if not before. */
+void launcher_seal(struct launcher *l);
 /* A request about sandboxes; fds stay the caller's. Takes out's bytes. */
 int launcher_request(struct launcher *l, struct wire_out *out, const int *fds,
 	size_t nfds, struct err *err);

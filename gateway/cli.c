@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/nearest.h"
 #include "base/redact.h"
+#include "base/utf8.h"
 #include "gateway/cli_help.h"
 
 #define NAMES_MAX 64
@@ -25,7 +26,9 @@ cli_complain(const char *fmt, ...)
 	buf_vprintf(&text, fmt, ap);
 	va_end(ap);
 	redact_text(&line, text.data, text.len);
-	fprintf(stderr, "gatehouse: %s\n", line.data);
+	buf_clear(&text);	/* names that a sandbox made may steer a terminal */
+	utf8_for_terminal(&text, line.data, line.len, false);
+	fprintf(stderr, "gatehouse: %s\n", text.data);
 }
 
 const char *

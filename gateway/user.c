@@ -1,6 +1,7 @@
 #include "gateway/user.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
 #include <stdlib.h>
@@ -9,14 +10,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/mem.h"
+
 /* By the one who still may; its parents are the operator's affair. */
 static int
 make_home(const struct passwd *pw, struct home *home, struct err *err)
 {
 	if (home->exists)
 		return 0;
+	struct stat st;
+	CLEANUP_CLOSE int fd = -1;
+
+	/* Who may write in its parent could put a link in its place. */
 	if (mkdir(home->dir, 0700) < 0 ||
-	    chown(home->dir, pw->pw_uid, pw->pw_gid) < 0)
+	    (fd = open(home->dir, O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0 ||
+	    fstat(fd, &st) < 0 || st.st_uid != 0 ||
+	    fchown(fd, pw->pw_uid, pw->pw_gid) < 0)
 		return err_set_errno(err, errno, "making the state directory %s for "
 			"gateway.user", home->dir);
 	home->exists = true;

@@ -1,6 +1,8 @@
 #include "sandbox/owner.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,7 +23,7 @@ read_text(const char *path, char *out, size_t size)
 	return n > 0;
 }
 
-/* Field 22 of /proc/PID/stat; 0: no such process. */
+/* Field 22 of /proc/PID/stat; 0: it can't be read. */
 static unsigned long long
 start_time(long pid)
 {
@@ -92,5 +94,9 @@ owner_judge(const char *name, const char **ret)
 	world(here);
 	if (strcmp(end + 1, here) != 0)
 		return OWNER_ELSEWHERE;
-	return start_time(pid) == start ? OWNER_LIVING : OWNER_DEAD;
+	/* A /proc that hides others' processes tells nothing: unknown is not dead. */
+	unsigned long long now = start_time(pid);
+	if (now ? now != start : kill((pid_t)pid, 0) < 0 && errno == ESRCH)
+		return OWNER_DEAD;
+	return OWNER_LIVING;
 }

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/child.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "sandbox/env.h"
@@ -105,6 +106,9 @@ sandboxes_new(struct loop *loop, struct launcher *launcher, struct store *store,
 		sandboxes_free(&sb);
 		return NULL;
 	}
+	/* Before a byte of the network is read. */
+	if (launcher)
+		launcher_seal(launcher);
 	sb->ledger = ledger_clear_old(sb);
 	prune_start(sb);
 	return sb;

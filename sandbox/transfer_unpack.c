@@ -65,9 +65,21 @@ is_wanted(const struct unpack *u, const char *path)
 	return strncmp(path, u->name, n) == 0 && (path[n] == 0 || path[n] == '/');
 }
 
+/* It may be there. One that an archive only implies is an entry, too. */
+static int
+make_dir(struct unpack *u, int dir, const char *name)
+{
+	if (mkdirat(dir, name, 0755) < 0)
+		return errno == EEXIST ? 0 : -1;
+	if (++u->entries <= TRANSFER_ENTRIES_MAX)
+		return 0;
+	errno = EDQUOT;
+	return -1;
+}
+
 /* The directory that holds path, opened link by link; *ret_last: within path. */
 static int
-parent(const struct unpack *u, const char *path, bool make, const char **ret_last)
+parent(struct unpack *u, const char *path, bool make, const char **ret_last)
 {
 	int dir = fcntl(u->top, F_DUPFD_CLOEXEC, 0);
 	const char *slash;
@@ -76,7 +88,7 @@ parent(const struct unpack *u, const char *path, bool make, const char **ret_las
 		CLEANUP_FREE char *part = mem_strn(path, (size_t)(slash - path));
 		int next;
 
-		if (make && mkdirat(dir, part, 0755) < 0 && errno != EEXIST) {
+		if (make && make_dir(u, dir, part) < 0) {
 			close(dir);
 			return -1;
 		}

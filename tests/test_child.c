@@ -461,6 +461,45 @@ as_root_commands_run_as_the_written_user_and_may_reopen_their_output(void **stat
 	real_teardown(&real);
 }
 
+/* Who sends the frame may be no root any more (gateway.user). */
+static void
+no_file_is_given_away_by_roots_rights(void **state)
+{
+	char dir[] = "/tmp/ghchild-XXXXXX";
+	const char *const argv[] = { "/bin/true", NULL };
+	const char *const env[] = { NULL };
+	struct run run = { .started = false };
+	struct real real;
+	struct stat st;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	real_setup(&real);
+	assert_int_equal(launcher_allow_local(real.launcher, "root", NULL), -1);
+	assert_int_equal(launcher_allow_local(real.launcher, "nobody", NULL), 0);
+	assert_non_null(mkdtemp(dir));
+	CLEANUP_FREE char *file = mem_printf("%s/file", dir);
+	CLEANUP_FREE char *fifo = mem_printf("%s/fifo", dir);
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	int fds[] = { open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600),
+		open(fifo, O_RDWR | O_CLOEXEC), -1 };
+	struct child_spec spec = { .argv = argv, .env = env, .cwd = "/",
+		.user = "nobody", .fds = fds, .nfds = 3, .terminal = true };
+
+	assert_non_null(child_spawn(real.launcher, &spec, &events, &run, NULL));
+	assert_true(real_until(&real, &run.dead));
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(fstat(fds[i], &st), 0);
+		assert_int_equal(st.st_uid, 0);
+		close(fds[i]);
+	}
+	unlink(file);
+	unlink(fifo);
+	rmdir(dir);
+	real_teardown(&real);
+}
+
 static unsigned
 count_entries(const char *path)
 {
@@ -554,6 +593,7 @@ main(void)
 		REAL(a_user_that_was_not_permitted_is_refused),
 		cmocka_unit_test(the_launcher_has_no_environment_and_none_of_our_descriptors),
 		REAL(a_helper_of_another_version_is_named_as_such),
+		cmocka_unit_test(no_file_is_given_away_by_roots_rights),
 		cmocka_unit_test(as_root_commands_run_as_the_written_user_and_may_reopen_their_output),
 	};
 

@@ -48,8 +48,9 @@
 	"tsc --noEmit --pretty false --skipLibCheck \"$f\" | sed -n " \
 	"'s/^x\\.[ctm]*sx*(\\([0-9]*\\),[0-9]*): \\(error TS1\\)/line \\1: \\2/p'\n"
 #define GOFMT "gofmt -e \"$f\" 2>&1 >/dev/null | sed -n 's/^[^:]*x\\.go:/line /p'\n"
+/* From /: rustup runs what a rust-toolchain.toml above the directory names. */
 #define RUSTFMT \
-	"rustfmt --edition 2021 <\"$f\" 2>&1 >/dev/null | sed -n -e '/^error/h' " \
+	"f=$PWD/$f; cd / && rustfmt --edition 2021 <\"$f\" 2>&1 >/dev/null | sed -n -e '/^error/h' " \
 	"-e '/^ *--> <stdin>/{s/.*<stdin>:\\([0-9]*\\).*/line \\1/;G;s/\\n/: /;p;}'\n"
 
 static const struct kind {

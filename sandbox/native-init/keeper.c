@@ -14,11 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <grp.h>
+#include <linux/magic.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -131,6 +133,21 @@ main_exec(const struct keeper *k, int status, pid_t keeper)
 	_exit(127);
 }
 
+/* Whose frame it is may be no root: nothing but an unnamed pipe or a terminal
+ * changes hands by our rights, whatever descriptor came. */
+static bool
+may_be_given(int fd, bool terminal)
+{
+	struct stat st;
+	struct statfs fs;
+
+	if (fstat(fd, &st) < 0 || fstatfs(fd, &fs) < 0)
+		return false;
+	return (S_ISFIFO(st.st_mode) && fs.f_type == PIPEFS_MAGIC) ||
+		(terminal && S_ISCHR(st.st_mode) &&
+		fs.f_type == DEVPTS_SUPER_MAGIC);
+}
+
 static void
 main_start(struct keeper *k)
 {
@@ -140,13 +157,11 @@ main_start(struct keeper *k)
 
 	/* A pipe's owner decides who may reopen it as /dev/stderr, a terminal's
 	 * who may by its name: give ours to the user that will write to it. */
-	for (size_t i = 0; k->seal->local_user && i < k->req->nfds; i++) {
-		struct stat st;
-		if (k->req->fds[i] >= 0 && fstat(k->req->fds[i], &st) == 0 &&
-		    (S_ISFIFO(st.st_mode) || k->req->terminal) &&
+	for (size_t i = 0; k->seal->local_user && i < k->req->nfds; i++)
+		if (k->req->fds[i] >= 0 &&
+		    may_be_given(k->req->fds[i], k->req->terminal) &&
 		    fchown(k->req->fds[i], k->seal->local_uid, k->seal->local_gid) < 0)
 			fail(k, errno, "give the pipes to the user");
-	}
 	if (pipe2(status, O_CLOEXEC) < 0)
 		fail(k, errno, "make a pipe");
 	k->main = fork();

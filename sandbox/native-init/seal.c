@@ -53,6 +53,9 @@ parse_local(struct seal *seal, struct wire_in *in)
 	for (uint32_t i = 0; i < n; i++)
 		seal->local_groups[i] = wire_get_u32(in);
 	seal->local_ngroups = n;
+	/* A change is never to root, whoever sent the seal. */
+	if (seal->local_user && seal->local_uid == 0)
+		in->bad = true;
 }
 
 static void
