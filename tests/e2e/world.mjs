@@ -153,10 +153,12 @@ export class World {
   // Command lines of live processes that contain the word.
   processes(word) {
     const found = [];
+    // a number is an argument's beginning: ids of engines hold any digits
+    const needle = /^\d+$/.test(word) ? ` ${word}` : word;
     for (const pid of fs.readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
       try {
         const line = fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
-        if (line.includes(word) && !line.includes('e2e.mjs'))
+        if (line.includes(needle) && !line.includes('e2e.mjs'))
           found.push(`${pid} ${line.trim()}`);
       } catch { /* it ended */ }
     }
