@@ -39,12 +39,10 @@ test('a chat platform', async (w) => {
   assert.match(text, /\/workspace/);
   assert.match(text, /Read-only file system/);
   assert.ok((await containers()).length >= 1);
-  const at = Date.now();
   await w.say('run echo "sleep 98781 & setsid sleep 98782 & sleep 98784" > t; sh t');
   await until('the tree runs', () => w.processes('9878').length >= 3);
   await w.say('run echo the new one');
-  await until('the tree is dead', () => w.processes('9878').length === 0, 5000);
-  assert.ok(Date.now() - at < 20000);
+  await until('the tree is dead', () => w.processes('9878').length === 0, 20000);
   await w.see('the new one', 1001, 30000);
   await w.stop(gateway);
   assert.equal(gateway.code, 0, gateway.err);
