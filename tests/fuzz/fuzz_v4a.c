@@ -1,10 +1,21 @@
 /* A patch as a model may write it, put into a text. */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "gateway/agent/v4a.h"
+
+/* "..." is a name like any other. */
+static bool
+climbs(const char *path)
+{
+	for (const char *p = path; (p = strstr(p, "..")); p++)
+		if ((p == path || p[-1] == '/') && (p[2] == '/' || !p[2]))
+			return true;
+	return false;
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -22,7 +33,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t i = 0; rc == 0 && i < v.n; i++) {
 		CLEANUP_BUF struct buf out;
 
-		REQUIRE(v.files[i].path && !strstr(v.files[i].path, "../"));
+		REQUIRE(v.files[i].path && !climbs(v.files[i].path));
 		REQUIRE(v.files[i].kind != V4A_MOVE || v.files[i].to);
 		buf_init(&out, 1 << 16);
 		if (v.files[i].kind == V4A_UPDATE &&
