@@ -57,6 +57,8 @@ cf_open(void)
 	cf.sb = sandboxes_new(cf.real.loop, cf.real.launcher, NULL, &cf.opts, &err);
 	if (!cf.sb)
 		fail_msg("%s", err.text);
+	/* sealed before anything runs, whatever the backend */
+	assert_int_equal(launcher_allow_local(cf.real.launcher, NULL, NULL), -1);
 	sandboxes_on_alarm(cf.sb, on_alarm, NULL);
 	sandboxes_probe(cf.sb, on_flag, &probed);
 	assert_true(real_until(&cf.real, &probed));

@@ -20,6 +20,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (wire_in_init(&in, data, size) != LAUNCHER_SEAL)
 		return 0;
 	bool good = seal_parse(&seal, &in);
+
+	REQUIRE(!good || !seal.local_user || seal.local_uid != 0);
 	REQUIRE(seal.sealed);
 	REQUIRE(good || (!seal.local && !seal.native));
 	if (seal.native) {
