@@ -9,9 +9,14 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -19,6 +24,7 @@
 #include "sandbox/docker_frames.h"
 #include "sandbox/docker_plan.h"
 #include "sandbox/docker_priv.h"
+#include "sandbox/owner.h"
 #include "tests/raw_server.h"
 #include "tests/real.h"
 #include "tests/tmpdir.h"
@@ -245,6 +251,47 @@ values_of_variables_are_not_in_the_request(void **state)
 }
 
 /* ---- whose it is ------------------------------------------------------------------------- */
+
+/* 0: as it should be. In a mount namespace of its own. */
+static int
+judge_blindly(pid_t living, pid_t dead)
+{
+	char self[OWNER_TEXT_MAX];
+	const char *owner;
+
+	if (unshare(CLONE_NEWNS) < 0 ||
+	    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("tmpfs", "/proc", "tmpfs", 0, NULL) < 0)
+		return 77;
+	owner_self(self);
+	const char *world = strrchr(self, '-');
+	CLEANUP_FREE char *a = mem_printf("x-%d-1%s", (int)living, world);
+	CLEANUP_FREE char *b = mem_printf("x-%d-1%s", (int)dead, world);
+	return owner_judge(a, &owner) != OWNER_LIVING ? 1 :
+	    owner_judge(b, &owner) != OWNER_DEAD ? 2 : 0;
+}
+
+/* As with hidepid: what can't be seen is not dead, and its things are not ours. */
+static void
+an_owner_that_is_hidden_lives(void **state)
+{
+	pid_t dead = fork(), child;
+	int status;
+
+	(void)state;
+	if (dead == 0)
+		_exit(0);
+	assert_int_equal(waitpid(dead, &status, 0), dead);
+	child = fork();
+	if (child == 0)
+		_exit(judge_blindly(getppid(), dead));
+	assert_int_equal(waitpid(child, &status, 0), child);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+		fprintf(stderr, "SKIP: /proc can't be hidden here\n");
+		skip();
+	}
+	assert_int_equal(status, 0);
+}
 
 /* C176: the container we run in is never ours to end, whatever it is called. */
 static void
@@ -517,6 +564,7 @@ main(void)
 		cmocka_unit_test(what_reaches_the_host_ends_the_isolation),
 		cmocka_unit_test(what_cannot_be_followed_is_refused_with_words),
 		cmocka_unit_test(values_of_variables_are_not_in_the_request),
+		cmocka_unit_test(an_owner_that_is_hidden_lives),
 		cmocka_unit_test(our_own_container_is_living_whatever_it_says),
 		cmocka_unit_test(the_container_we_run_in_is_known_by_its_files),
 		cmocka_unit_test(a_version_is_agreed_or_refused_with_words),
